@@ -19,9 +19,9 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from tests.support import yamlfast
 from tests.support.initflags import NAMED
-from tests.support.loopback import Handler, Loopback
 from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving
+from tests.support.threadserver import Handler, ThreadServer
 
 SCORERS = Path(__file__).parents[2] / "examples" / "scorers"
 NAMES = ["cost", "fixed", "gpu_efficiency", "headroom_forecast", "latency", "llm_judge", "mean"]
@@ -60,24 +60,24 @@ def test_their_own_tests_pass() -> None:
     assert {name: passed[name] >= 3 for name in NAMES} == dict.fromkeys(NAMES, True), done.stdout
 
 
-class RecordedModel(Loopback):
+class RecordedModel(ThreadServer):
     """The language model that llm_judge asks: it plays one recorded answer."""
 
     def __init__(self) -> None:
-        super().__init__(_RecordedHandler, name="model")
+        super().__init__(_RecordedHandler)
 
 
 class _RecordedHandler(Handler):
     def serve(self) -> None:
         self.body()
         answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "64"}}]}
-        self.answer(200, json.dumps(answer).encode(), "application/json")
+        self.send(200, json.dumps(answer).encode())
 
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with RecordedModel() as server:
-        monkeypatch.setenv("LLM_URL", f"http://{server.authority}/v1/chat/completions")
+        monkeypatch.setenv("LLM_URL", f"{server.url}/v1/chat/completions")
         yield
 
 

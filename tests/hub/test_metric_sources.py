@@ -23,8 +23,8 @@ from tests.hub.scenario.fleet import PROMETHEUS, Fleet, cluster_set, settings
 from tests.hub.scenario.fleet import cluster as cluster_document
 from tests.hub.scenario.installation import SCORE, Installation, installed
 from tests.hub.scenario.spokeagent import SpokeAgent, spoke_agent
-from tests.support.loopback import Handler, Loopback
 from tests.support.rendering import metric_source
+from tests.support.threadserver import Handler, ThreadServer
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus"), pytest.mark.timeout(300)]
 
@@ -63,7 +63,7 @@ SCORER: Object = {
 
 
 @dataclass
-class Doorman(Loopback):
+class Doorman(ThreadServer):
     """Lets those through to a Prometheus who show the right headers; a context manager."""
 
     upstream: str
@@ -72,7 +72,7 @@ class Doorman(Loopback):
     refused: int = 0
 
     def __post_init__(self) -> None:
-        super().__init__(_handler(self), name="doorman")
+        super().__init__(_handler(self))
 
 
 def _handler(doorman: Doorman) -> type[Handler]:
@@ -80,11 +80,11 @@ def _handler(doorman: Doorman) -> type[Handler]:
         def serve(self) -> None:
             if any(self.headers.get(name) != value for name, value in doorman.wanted.items()):
                 doorman.refused += 1
-                self.answer(401, b"who are you?", "text/plain")
+                self.send(401, b"who are you?", media="text/plain")
                 return
             doorman.let_in += 1
             found = httpx.get(f"{doorman.upstream}{self.path}", timeout=10, trust_env=False)
-            self.answer(found.status_code, found.content, "application/json")
+            self.send(found.status_code, found.content)
 
     return DoormanHandler
 
@@ -168,9 +168,7 @@ def scene(
         stack.callback(control_plane.processes.stop, "prometheus-sources")
         doorman = stack.enter_context(Doorman(upstream=prometheus.url))
         installation = stack.enter_context(installed(fleet, control_plane, clusters=(CLUSTER,)))
-        names = stack.enter_context(
-            ClusterDns({PROMETHEUS: prometheus.url, MIMIR: f"http://{doorman.authority}"})
-        )
+        names = stack.enter_context(ClusterDns({PROMETHEUS: prometheus.url, MIMIR: doorman.url}))
         agent = stack.enter_context(
             spoke_agent(control_plane, CLUSTER, folder=folder, environment=names.environment)
         )

@@ -21,7 +21,7 @@ from tests.hub.scenario.installation import SCORE as SCORE_KIND
 from tests.hub.scenario.reconciling import DYNAMIC_SCORER, FAST, HUB_NAMESPACE, events, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent
-from tests.support.loopback import Handler, Loopback
+from tests.support.threadserver import Handler, ThreadServer
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
 
@@ -38,7 +38,7 @@ READY: Object = {
 }
 
 
-class FragileApi(Loopback):
+class FragileApi(ThreadServer):
     """A scoring API that answers 503 to everything while it is down; a context manager."""
 
     def __init__(self) -> None:
@@ -53,19 +53,11 @@ class FragileApi(Loopback):
                 self.body()
                 api.calls += self.command == "POST"
                 if api.down:
-                    self.answer(503, b"down", "text/plain")
+                    self.send(503, b"down", media="text/plain")
                 else:
-                    self.answer(
-                        200,
-                        json.dumps({"results": [{"metric": {}, "score": api.score}]}).encode(),
-                        "application/json",
-                    )
+                    self.send(200, json.dumps({"results": [{"metric": {}, "score": api.score}]}).encode())
 
-        super().__init__(FragileHandler, name="fragile")
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.authority}"
+        super().__init__(FragileHandler)
 
 
 @dataclass(kw_only=True)

@@ -1,166 +1,543 @@
-"""An API server on 127.0.0.1 for readers: discovery, pages, selectors, metadata only, and refused requests.
-tests/hub tests real API servers. This one is for hubs that are large, partly forbidden, or not reachable for
-a moment.
+"""The API server of tests, on 127.0.0.1: lists in pages, watches, writes with preconditions, server-side
+apply, discovery, and faults that a test injects.
+
+tests/hub/test_api_server.py checks it against a real API server.
 """
 
+import asyncio
+import copy
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from pathlib import Path
-from time import time
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, Final, Self
 
 import yaml
 
-from tests.support.threadserver import Handler, ThreadServer
+from tests.support import virtual_time
+from tests.support.agent import scorewrites
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, Stream, chunk
 
-TOKEN = "test-token"
 Object = dict[str, Any]
+Key = tuple[str, str, str]
+"""Plural, namespace, name."""
+TOKEN: Final = "good"
+HANG: Final[Object] = {"type": "HANG"}
+"""Of a watch: nothing more is said."""
+SCORES: Final = "addonplacementscores"
+SET_BY_SERVER: Final = ("uid", "resourceVersion")
+APPLY: Final = "application/apply-patch+yaml"
+QUALIFIED: Final = {"metrics.k8s.io"}
+"""Groups whose plurals are also those of another group: `nodes.metrics.k8s.io`."""
+KINDS: Final = {
+    "/api/v1/configmaps": "ConfigMap",
+    "/api/v1/pods": "Pod",
+    "/api/v1/services": "Service",
+    "/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons": "ClusterManagementAddOn",
+    "/apis/addon.open-cluster-management.io/v1alpha1/managedclusteraddons": "ManagedClusterAddOn",
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions": "CustomResourceDefinition",
+    "/apis/apps/v1/deployments": "Deployment",
+    "/apis/apps/v1/statefulsets": "StatefulSet",
+    "/apis/argoproj.io/v1alpha1/applications": "Application",
+    "/apis/argoproj.io/v1alpha1/applicationsets": "ApplicationSet",
+    "/apis/argoproj.io/v1alpha1/appprojects": "AppProject",
+    "/apis/cluster.open-cluster-management.io/v1alpha1/addonplacementscores": "AddOnPlacementScore",
+    "/apis/cluster.open-cluster-management.io/v1beta1/placements": "Placement",
+    "/apis/coordination.k8s.io/v1/leases": "Lease",
+    "/apis/work.open-cluster-management.io/v1/manifestworks": "ManifestWork",
+}
+CLUSTER_SCOPED: Final = {"ClusterManagementAddOn", "CustomResourceDefinition"}
 
 
-@dataclass
-class ApiServer:
-    """Objects by collection path without namespaces, such as `/apis/apps/v1/deployments`. A missing path is a
-    404.
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What a path names."""
+
+    collection: str
+    """Without a namespace, such as `/apis/apps/v1/deployments`."""
+    plural: str
+    namespace: str
+    name: str
+    sub: str
+
+    @classmethod
+    def of(cls, path: str) -> Self:
+        words = path.strip("/").split("/")
+        base, rest = (words[:2], words[2:]) if words[0] == "api" else (words[:3], words[3:])
+        namespace = ""
+        if rest[0] == "namespaces" and len(rest) > 2:
+            namespace, rest = rest[1], rest[2:]
+        plural, name, sub = [*rest, "", ""][:3]
+        return cls(
+            collection="/" + "/".join([*base, plural]),
+            plural=f"{plural}.{base[1]}" if base[1] in QUALIFIED else plural,
+            namespace=namespace,
+            name=name,
+            sub=sub,
+        )
+
+    @property
+    def kind(self) -> str:
+        return KINDS.get(self.collection, self.plural)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Watch:
+    plural: str
+    selector: str
+    pieces: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
+
+    def tell(self, event: Object) -> None:
+        self.pieces.put_nowait(chunk(_line(event)))
+
+
+class ApiServer(HttpFake):
+    """`async with ApiServer() as server: server.url`; `serving` is for callers that block.
+
+    Without ``serves`` it has every API. With it, it serves these collections, such as
+    `/apis/apps/v1/deployments`, with their objects, and tells so in its discovery.
     """
 
-    objects: dict[str, list[Object]] = field(default_factory=dict)
-    refused: dict[str, int] = field(default_factory=dict)
-    """Status by collection path, for every request on it."""
-    page: int = 500
-    ahead: float = 0.0
-    """How many seconds its clock is ahead."""
-    away: bool = False
-    expired: int = 0
-    """Continue tokens that are answered with 410 Gone."""
-    requests: list[str] = field(default_factory=list)
-    accepted: dict[str, set[str]] = field(default_factory=dict)
-    """Accept headers by collection path."""
-    url: str = ""
+    def __init__(
+        self,
+        *,
+        serves: Mapping[str, list[Object]] | None = None,
+        token: str = TOKEN,
+        namespaces: tuple[str, ...] | None = None,
+        page: int = 0,
+        live: bool = False,
+        **transport: Any,
+    ) -> None:
+        super().__init__(self.answer, **transport)
+        self.objects: dict[Key, Object] = {}
+        self.version = 100
+        self.served: set[str] = set()
+        self.limited = serves is not None
+        """To the collections in `served`."""
+        self.namespaces = None if namespaces is None else set(namespaces)
+        """Those in which objects can be created; None means any."""
+        self.token = token
+        """The only one that is accepted; empty means any."""
+        self.page = page
+        """Objects of one answer to a list; 0 means all."""
+        self.live = live
+        """Watches tell changes and last. Otherwise they tell what is in `watches`."""
+        self.watches: list[list[Object | None]] | None = None
+        """Events of the next watches; the later ones hang. None instead of an event breaks the connection in
+        the middle of a line. Without a list, a watch ends after a bookmark.
+        """
+        self.clock: Callable[[], float] | None = virtual_time.wall
+        """The Date header; None means no header."""
+        self.ahead = 0.0
+        """How many seconds the clock is ahead."""
 
-    def answer(self, target: str, accept: str, authorization: str | None) -> tuple[int, Object]:
-        self.requests.append(target)
-        parts = urlsplit(target)
-        query = {key: value[0] for key, value in parse_qs(parts.query).items()}
-        if authorization != f"Bearer {TOKEN}":
-            return 401, {"kind": "Status"}
-        if parts.path == "/apis":
-            return 200, self._groups()
-        if len(parts.path.strip("/").split("/")) == (2 if parts.path.startswith("/api/") else 3):
-            return 200, {"resources": []}  # tests.support.writablehub names what can be written
-        collection, namespace, name = self._place(parts.path)
-        self.accepted.setdefault(collection, set()).add(accept)
-        if self.expired and "continue" in query:
-            self.expired -= 1
-            return 410, {"kind": "Status"}
-        if collection in self.refused:
-            return self.refused[collection], {"kind": "Status"}
-        if collection not in self.objects:
-            return 404, {"kind": "Status"}
-        found = self.objects[collection]
-        if namespace:
-            found = [item for item in found if item["metadata"].get("namespace") == namespace]
-        if name:
-            one = next((item for item in found if item["metadata"]["name"] == name), None)
-            return (404, {"kind": "Status"}) if one is None else (200, one)
-        if query.keys() & {"labelSelector", "fieldSelector"}:
-            found = [item for item in found if self._wanted(item, query)]
-        return 200, self._page(found, query, "PartialObjectMetadataList" in accept)
+        self.asked: list[str] = []
+        """`METHOD plural/name` of every request that was let in."""
+        self.writes: list[str] = []
+        """`METHOD Kind name` of every write that changed something, with `/status` where it was of that."""
+        self.bodies: dict[str, Object] = {}
+        """The body of the last write by its key in `writes`."""
 
-    def change(self, method: str, target: str, body: Object) -> tuple[int, Object]:
-        """The answer to a write. This server only reads."""
-        return 405, {
-            "kind": "Status",
-            "message": f"{method} {target}: not by this server ({len(body)} fields)",
-        }
+        self.before: Callable[[Seen], Reply | Fault | None] = lambda _seen: None
+        """May answer or fail any request first."""
+        self.arrives: Callable[[str], Awaitable[None]] | None = None
+        """Awaited with `METHOD plural` when a request has arrived. While it waits, the request has had no
+        effect.
+        """
+        self.between: Callable[[str], None] = lambda _: None
+        """Called with the same key before a request is answered, to simulate another writer."""
+        self.gate: asyncio.Event | None = None
+        """Every answer waits for this event."""
+        self.refusals: dict[str, list[int]] = {}
+        """`refusals["PUT configmaps"]` (or with a name, as in `asked`) has the statuses of the next such
+        requests; 0 means no answer.
+        """
+        self.refused: dict[str, int] = {}
+        """The status of every request by collection, plural, or as in `writes`."""
+        self.expired = 0
+        """Continue tokens that are answered with 410 Gone."""
+        self.stuck: set[str] = set()
+        """Kinds whose objects stay after their deletion, as with a finalizer."""
+        self.instead_of_lists = b""
+        """What somebody between us and the hub says."""
+        self._watching: list[_Watch] = []
+        for collection, items in (serves or {}).items():
+            self.serve(collection, *items)
 
-    def _groups(self) -> Object:
-        served: dict[str, set[str]] = {}
-        for path in self.objects:
-            head, *rest = path.strip("/").split("/")
-            if head == "apis":
-                served.setdefault(rest[0], set()).add(rest[1])
-        return {
-            "groups": [
-                {"name": name, "versions": [{"version": one} for one in sorted(versions)]}
-                for name, versions in served.items()
-            ]
-        }
+    def serve(self, collection: str, *items: Object) -> None:
+        """From now on this collection, with these objects."""
+        self.limited = True
+        self.served.add(collection)
+        plural = Target.of(collection).plural
+        self.objects = {key: item for key, item in self.objects.items() if key[0] != plural}
+        for item in items:
+            meta = item["metadata"]
+            self.objects[plural, meta.get("namespace", ""), meta["name"]] = item
 
-    def _place(self, path: str) -> tuple[str, str, str]:
-        """(collection, namespace, name)."""
-        parts = path.strip("/").split("/")
-        base, rest = (parts[:2], parts[2:]) if parts[0] == "api" else (parts[:3], parts[3:])
-        namespace = rest.pop(1) if rest[0] == "namespaces" and len(rest) > 2 else ""
-        if namespace:
-            rest.pop(0)
-        return "/" + "/".join([*base, rest[0]]), namespace, rest[1] if len(rest) > 1 else ""
+    def items(self, collection: str) -> list[Object]:
+        """The objects of a collection."""
+        plural = Target.of(collection).plural
+        return [item for key, item in self.objects.items() if key[0] == plural]
 
-    @staticmethod
-    def _wanted(item: Object, query: dict[str, str]) -> bool:
-        labels = item["metadata"].get("labels") or {}
-        for term in filter(None, query.get("labelSelector", "").split(",")):
-            key, equals, value = term.partition("=")
-            if key not in labels or (equals and labels[key] != value):
-                return False
-        name = query.get("fieldSelector", "").removeprefix("metadata.name=")
-        return not name or item["metadata"]["name"] == name
+    def put(self, plural: str, name: str, *, namespace: str = "", **fields: Any) -> Object:
+        """Writes an object as another client. Labels and similar arguments go into metadata."""
+        metadata = {"name": name, "uid": f"{plural}-{name}-{namespace}-{self.version + 1}"}
+        metadata |= {"namespace": namespace} if namespace else {}
+        metadata |= fields.pop("metadata", {})
+        item = {"metadata": metadata, **fields}
+        self._keep((plural, namespace, name), item)
+        return item
 
-    def _page(self, items: list[Object], query: dict[str, str], metadata_only: bool) -> Object:
-        start = int(query.get("continue", "0"))
-        end = start + min(self.page, int(query.get("limit", self.page)))
-        shown = items[start:end]
-        if metadata_only:
-            shown = [{"metadata": item["metadata"]} for item in shown]
-        return {
-            "metadata": {"resourceVersion": "1", **({"continue": str(end)} if end < len(items) else {})},
-            "items": shown,
-        }
+    def add(self, *items: Object) -> None:
+        """Writes objects with a kind as another client."""
+        for item in items:
+            self._keep(_key(item), item)
+
+    def get(self, plural: str, name: str, *, namespace: str = "") -> Object | None:
+        return self.objects.get((plural, namespace, name))
+
+    def remove(self, item: Object) -> None:
+        """Deletes an object with a kind as another client."""
+        self._forget(_key(item))
+
+    def end_watches(self, *, code: int = 410) -> None:
+        """Ends all watches with an ERROR event, as when the server has forgotten the version."""
+        status = {"kind": "Status", "code": code, "message": "too old resource version"}
+        for watch in self._watching:
+            watch.tell({"type": "ERROR", "object": status})
+            watch.pieces.put_nowait(b"")
+
+    @property
+    def watching(self) -> list[str]:
+        """The resources with an open watch."""
+        return sorted(watch.plural for watch in self._watching)
+
+    @property
+    def requests(self) -> list[str]:
+        """The target of every request."""
+        return [seen.target for seen in self.seen]
+
+    def now(self) -> float:
+        return virtual_time.wall() + self.ahead
 
     def kubeconfig(self, path: Path) -> Path:
-        content = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "hub", "cluster": {"server": self.url}}],
-            "users": [{"name": "me", "user": {"token": TOKEN}}],
-            "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "me"}}],
-        }
-        path.write_text(yaml.safe_dump(content))
-        return path
+        return kubeconfig(path, server=self.url, token=self.token)
+
+    async def answer(self, seen: Seen) -> Reply | Fault | Stream:
+        if self.arrives is not None:
+            await self.arrives(f"{seen.method} {Target.of(seen.path).plural}")
+        answer = self.answered(seen)
+        if self.gate is not None:
+            await self.gate.wait()
+        if isinstance(answer, Reply) and self.clock is not None:
+            date = formatdate(self.clock() + self.ahead, usegmt=True)
+            return replace(answer, headers={"Date": date, **answer.headers})
+        return answer
+
+    def answered(self, seen: Seen) -> Reply | Fault | Stream:
+        """The answer at once, for callers without a connection."""
+        first = self.before(seen)
+        if first is not None:
+            return first
+        if self.token and seen.headers.get("authorization") != f"Bearer {self.token}":
+            return failure(401, "Unauthorized")
+        words = seen.path.strip("/").split("/")
+        if len(words) <= (2 if words[0] == "api" else 3):
+            return self._discovery(words)
+        target = Target.of(seen.path)
+        method = "WATCH" if "watch" in seen.query else seen.method
+        word = f"{method} {target.plural}"
+        self.asked.append(f"{word}/{target.name}" if target.name else word)
+        self.between(word)
+        refused = self._refusal(method, target, self.asked[-1])
+        if refused is not None:
+            return refused
+        if self.limited and target.collection not in self.served:
+            return failure(404, f"the server could not find {seen.path}")
+        match method:
+            case "WATCH":
+                return self._watch(target, seen)
+            case "GET" if not target.name:
+                return self._list(target, seen)
+        return self._object(target, seen)
+
+    def _refusal(self, method: str, target: Target, asked: str) -> Reply | Fault | None:
+        for key in (f"{method} {target.plural}", asked):
+            if self.refusals.get(key):
+                status = self.refusals[key].pop(0)
+                return failure(status, "refused by the test") if status else Fault()
+        for key in (target.collection, target.plural, f"{method} {target.kind} {target.name}"):
+            if key in self.refused:
+                verb = {"GET": "list", "WATCH": "watch"}.get(method, "patch")
+                message = f'{key} is forbidden: User "agent" cannot {verb} resource "{target.plural}"'
+                return failure(self.refused[key], message)
+        return None
+
+    def _discovery(self, words: list[str]) -> Reply:
+        base = "/" + "/".join(words)
+        served = sorted(self.served)
+        if base != "/apis":
+            found = [path for path in served if path.rpartition("/")[0] == base and path in KINDS]
+            resources = [
+                {
+                    "name": path.rpartition("/")[2],
+                    "kind": KINDS[path],
+                    "namespaced": KINDS[path] not in CLUSTER_SCOPED,
+                }
+                for path in found
+            ]
+            return Reply.of({"kind": "APIResourceList", "resources": resources})
+        groups: dict[str, set[str]] = {}
+        for path in served:
+            head, *rest = path.strip("/").split("/")
+            if head == "apis":
+                groups.setdefault(rest[0], set()).add(rest[1])
+        return Reply.of(
+            {
+                "groups": [
+                    {"name": name, "versions": [{"version": one} for one in sorted(versions)]}
+                    for name, versions in groups.items()
+                ]
+            }
+        )
+
+    def _list(self, target: Target, seen: Seen) -> Reply:
+        if self.instead_of_lists:
+            return Reply(body=self.instead_of_lists)
+        query = seen.query
+        if self.expired and "continue" in query:
+            self.expired -= 1
+            return failure(410, "the continue token is too old")
+        found = [
+            item
+            for (plural, namespace, _), item in sorted(self.objects.items(), key=lambda pair: pair[0])
+            if plural == target.plural
+            and target.namespace in {"", namespace}
+            and _labelled(item, query.get("labelSelector", ""))
+            and _selected(item, query.get("fieldSelector", ""))
+        ]
+        accept = seen.headers.get("accept", "")
+        if "as=Table" in accept:
+            rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for item in found]
+            return Reply.of({"kind": "Table", "rows": rows})
+        sizes = [size for size in (self.page, int(query.get("limit", "0"))) if size]
+        start = int(query.get("continue", "0"))
+        end = start + min(sizes, default=len(found))
+        more = {"continue": str(end)} if end < len(found) else {}
+        shown = found[start:end]
+        if "as=PartialObjectMetadataList" in accept:
+            shown = [{"metadata": item["metadata"]} for item in shown]
+        metadata = {"resourceVersion": str(self.version), **more}
+        return Reply.of({"kind": f"{target.kind}List", "metadata": metadata, "items": shown})
+
+    def _watch(self, target: Target, seen: Seen) -> Reply | Stream:
+        if self.live:
+            watch = _Watch(plural=target.plural, selector=seen.query.get("fieldSelector", ""))
+            self._watching.append(watch)
+            return Stream(pieces=self._changes(watch))
+        if self.watches is not None:
+            return Stream(pieces=_told(self.watches.pop(0) if self.watches else [HANG]))
+        return Reply.of({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}})
+
+    async def _changes(self, watch: _Watch) -> AsyncIterator[bytes]:
+        try:
+            while piece := await watch.pieces.get():
+                yield piece
+            yield chunk(b"")
+        finally:
+            self._watching.remove(watch)
+
+    def _object(self, target: Target, seen: Seen) -> Reply:
+        """Reads or writes one object."""
+        body = json.loads(seen.body) if seen.body else {}
+        key = (target.plural, target.namespace, target.name or body.get("metadata", {}).get("name", ""))
+        before = self.objects.get(key)
+        if seen.method == "GET":
+            return _missing(target) if before is None else Reply.of(before)
+        applies = seen.headers.get("content-type") == APPLY and not target.sub
+        if seen.method == "POST":
+            if self.namespaces is not None and target.namespace not in self.namespaces:
+                return failure(404, f'namespaces "{target.namespace}" not found')
+            if before is not None:
+                return failure(409, f'{target.plural} "{key[2]}" already exists')
+        elif before is None and not applies:
+            return _missing(target)
+        elif before is not None:
+            changed = _precondition(seen.method, body, before)
+            if changed is not None:
+                return changed
+        dry = "dryRun" in seen.query or "dryRun" in body
+        word = f"{seen.method} {target.kind} {key[2]}{'/' if target.sub else ''}{target.sub}"
+        if seen.method == "DELETE":
+            if not dry:
+                self._note(word, body)
+                if target.kind not in self.stuck:
+                    self._forget(key)
+            return Reply.of({"kind": "Status", "status": "Success"})
+        try:
+            after = self._after(target, seen, body, before or {})
+        except scorewrites.RefusedError as error:
+            return failure(error.status, str(error))
+        if dry or (before is not None and after == before):
+            return Reply.of(after)
+        self._note(word, body)
+        return Reply.of(self._store(key, after), status=200 if before is not None else 201)
+
+    def _after(self, target: Target, seen: Seen, body: Object, before: Object) -> Object:
+        """What is stored after a write."""
+        merges = seen.headers.get("content-type") == "application/merge-patch+json"
+        if target.plural == SCORES and not merges:
+            return scorewrites.written(seen, before, sub=target.sub, now=self.now())
+        if seen.method == "PATCH":
+            whole: Object = merged(copy.deepcopy(before), body)
+            return whole
+        given = {key: value for key, value in before.get("metadata", {}).items() if key in SET_BY_SERVER}
+        return {**body, "metadata": given | body.get("metadata", {})}
+
+    def _note(self, word: str, body: Object) -> None:
+        self.writes.append(word)
+        self.bodies[word] = body
+
+    def _store(self, key: Key, item: Object) -> Object:
+        before = self.objects.get(key, {"metadata": {}})["metadata"]
+        fresh = {"uid": before.get("uid", f"{'-'.join(key)}-{self.version + 1}")}
+        item["metadata"] = fresh | item.get("metadata", {})
+        self._keep(key, item)
+        return item
+
+    def _keep(self, key: Key, item: Object) -> None:
+        self.version += 1
+        item["metadata"]["resourceVersion"] = str(self.version)
+        before = self.objects.get(key)
+        self.objects[key] = item
+        self._tell(key[0], before, item)
+
+    def _forget(self, key: Key) -> None:
+        self.version += 1
+        self._tell(key[0], self.objects.pop(key), None)
+
+    def _tell(self, plural: str, before: Object | None, after: Object | None) -> None:
+        for watch in self._watching:
+            was, shown = (one is not None and _selected(one, watch.selector) for one in (before, after))
+            if watch.plural == plural and (was or shown):
+                kind = "DELETED" if not shown else "MODIFIED" if was else "ADDED"
+                watch.tell({"type": kind, "object": after or before})
 
 
 @contextmanager
-def serving(hub: ApiServer) -> Iterator[ApiServer]:
-    """Serves until the block ends. While ``away``, it closes every connection without an answer."""
-
-    class ApiHandler(Handler):
-        protocol_version = "HTTP/1.1"
-
-        def serve(self) -> None:
-            if self.command != "GET":
-                self._send(*hub.change(self.command, self.path, json.loads(self.body())))
-            elif hub.away:
-                self.close_connection = True
-            else:
-                accept, authorization = self.headers.get("Accept", ""), self.headers.get("Authorization")
-                self._send(*hub.answer(self.path, accept, authorization))
-
-        def _send(self, status: int, content: Object) -> None:
-            body = json.dumps(content).encode()
-            self.send_response_only(status)
-            self.send_header("Date", formatdate(time() + hub.ahead, usegmt=True))
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    server = ThreadServer(ApiHandler)
-    server.start()
+def serving(server: ApiServer) -> Iterator[ApiServer]:
+    """Serves from a thread until the block ends."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
     try:
-        hub.url = server.url
-        yield hub
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+        yield server
     finally:
-        server.stop()
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def failure(status: int, message: str) -> Reply:
+    return Reply.of(
+        {"kind": "Status", "status": "Failure", "message": message, "code": status}, status=status
+    )
+
+
+def merged(value: Any, change: Any) -> Any:
+    """A JSON merge patch (RFC 7386)."""
+    if not isinstance(change, dict):
+        return change
+    result = dict(value) if isinstance(value, dict) else {}
+    for key, item in change.items():
+        if item is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), item)
+    return result
+
+
+def kubeconfig(path: Path, *, server: str, token: str = TOKEN, **cluster: Any) -> Path:
+    """A kubeconfig file with a token."""
+    plain = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "hub",
+        "clusters": [{"name": "hub", "cluster": {"server": server, **cluster}}],
+        "users": [{"name": "agent", "user": {"token": token} if token else {}}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "agent"}}],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(plain))
+    return path
+
+
+def _precondition(method: str, body: Object, before: Object) -> Reply | None:
+    """The answer where the writer means another object or version."""
+    wanted = body.get("preconditions", {}) if method == "DELETE" else {}
+    if method != "DELETE" and isinstance(body, dict):
+        wanted = body.get("metadata", {})
+    stored = before["metadata"]
+    if not any(wanted[key] != stored.get(key) for key in SET_BY_SERVER if key in wanted):
+        return None
+    if method == "PATCH" and wanted.get("uid", stored.get("uid")) != stored.get("uid"):
+        return failure(422, "metadata.uid: Invalid value: field is immutable")
+    return failure(409, "the object has been modified")
+
+
+def _key(item: Object) -> Key:
+    metadata = item["metadata"]
+    return f"{item['kind'].lower()}s", metadata.get("namespace", ""), metadata["name"]
+
+
+def _missing(target: Target) -> Reply:
+    group = target.collection.split("/")[2] if target.collection.startswith("/apis/") else ""
+    return failure(404, f'{target.plural}{"." if group else ""}{group} "{target.name}" not found')
+
+
+def _labelled(item: Object, selector: str) -> bool:
+    """Whether labels fulfil requirements such as ``a``, ``a=b`` and ``a!=b``."""
+    labels = item["metadata"].get("labels") or {}
+    for requirement in filter(None, selector.split(",")):
+        name, equals, value = requirement.partition("=")
+        if name.endswith("!"):
+            if labels.get(name[:-1]) == value:
+                return False
+        elif name not in labels or (equals and labels[name] != value):
+            return False
+    return True
+
+
+def _selected(item: Object, selector: str) -> bool:
+    """Whether fields fulfil requirements such as ``metadata.name=a`` and ``status.phase!=Failed``."""
+    for requirement in filter(None, selector.split(",")):
+        path, _, value = requirement.partition("=")
+        found: Any = item
+        for part in path.removesuffix("!").split("."):
+            found = (found or {}).get(part)
+        if (found == value) is path.endswith("!"):
+            return False
+    return True
+
+
+async def _told(events: list[Object | None]) -> AsyncIterator[bytes]:
+    """The events of a watch that a test wrote, each in two chunks."""
+    for event in events:
+        if event is None:
+            yield b'5\r\n{"typ\r\n'
+            return
+        if event is HANG:
+            await asyncio.sleep(30)
+            return
+        line = _line(event)
+        yield chunk(line[:7]) + chunk(line[7:])
+    yield chunk(b"")
+
+
+def _line(event: Object) -> bytes:
+    return json.dumps(event, ensure_ascii=False).encode() + b"\n"

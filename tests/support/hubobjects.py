@@ -197,4 +197,7 @@ def by_path(objects: list[Object]) -> dict[str, list[Object]]:
 
 
 def hub_with(objects: list[Object], **more: Any) -> ApiServer:
-    return ApiServer(objects=by_path(objects), **more)
+    """With these attributes, such as `expired=1`."""
+    server = ApiServer(serves=by_path(objects))
+    vars(server).update(more)
+    return server

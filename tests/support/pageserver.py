@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tests.support.threadserver import Handler, ThreadServer
 
@@ -61,12 +60,6 @@ class PageServer(ThreadServer):
         self.released.wait(60)
         handler.close_connection = True
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def stop(self) -> None:
         self.released.set()
-        self.stop()
+        super().stop()

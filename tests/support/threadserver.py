@@ -1,15 +1,18 @@
 """An HTTP server on loopback in a thread, below the servers of tests whose clients block or are processes."""
 
 import ssl
+import sys
 import threading
 from abc import abstractmethod
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 
 class Handler(BaseHTTPRequestHandler):
     """Base of the handlers, for all methods. Writes no log."""
 
+    timeout = 60
     disable_nagle_algorithm = True
     """Sends a body at once after its headers. Otherwise it may wait 40 ms for an acknowledgement."""
 
@@ -44,25 +47,43 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignores clients that disconnect, because tests do that on purpose."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class ThreadServer:
-    """Serves from `start` to `stop`, on a free port."""
+    """Serves from `start` to `stop`, or in a `with` block, on a free port."""
 
     def __init__(self, handler: type[Handler]) -> None:
         self._server = _Server(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
         self._scheme = "http"
 
     @property
     def url(self) -> str:
-        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
+        return f"{self._scheme}://{self.authority}"
+
+    @property
+    def authority(self) -> str:
+        """`host:port`."""
+        return f"127.0.0.1:{self._server.server_port}"
 
     def serve_tls(self, context: ssl.SSLContext) -> None:
         self._server.socket = context.wrap_socket(
             self._server.socket, server_side=True, do_handshake_on_connect=False
         )
         self._scheme = "https"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
 
     def start(self) -> None:
         self._thread.start()

@@ -6,14 +6,14 @@ import threading
 from collections.abc import Mapping
 
 from tests.hub.controlplane.series import SeriesKey, sample_line
-from tests.support.loopback import Handler, Loopback
+from tests.support.threadserver import Handler, ThreadServer
 
 
-class LoadExporter(Loopback):
+class LoadExporter(ThreadServer):
     """Serves gauges in the Prometheus text format; a context manager. Values appear with the next scrape."""
 
     def __init__(self) -> None:
-        super().__init__(_handler(self), name="exporter")
+        super().__init__(_handler(self))
         self._values: dict[SeriesKey, float] = {}
         self._lock = threading.Lock()
 
@@ -41,6 +41,6 @@ class LoadExporter(Loopback):
 def _handler(exporter: LoadExporter) -> type[Handler]:
     class ExporterHandler(Handler):
         def serve(self) -> None:
-            self.answer(200, exporter.exposition().encode(), "text/plain; version=0.0.4; charset=utf-8")
+            self.send(200, exporter.exposition().encode(), media="text/plain; version=0.0.4; charset=utf-8")
 
     return ExporterHandler

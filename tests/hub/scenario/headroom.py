@@ -4,10 +4,10 @@ import json
 from http import HTTPStatus
 from typing import Any
 
-from tests.support.loopback import Handler, Loopback
+from tests.support.threadserver import Handler, ThreadServer
 
 
-class HeadroomApi(Loopback):
+class HeadroomApi(ThreadServer):
     """Answers each series with 1 - its last value; a context manager. ``token`` makes it want that bearer
     token.
 
@@ -15,15 +15,11 @@ class HeadroomApi(Loopback):
     """
 
     def __init__(self, *, token: str | None = None, fixed: float | None = None) -> None:
-        super().__init__(_handler(self), name="headroom")
+        super().__init__(_handler(self))
         self.token = token
         self.fixed = fixed
         self.requests: list[dict[str, Any]] = []
         self.refused = 0
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.authority}"
 
 
 def headroom(request: dict[str, Any]) -> dict[str, Any]:
@@ -53,6 +49,6 @@ def _handler(api: HeadroomApi) -> type[Handler]:
             )
 
         def _say(self, status: HTTPStatus, body: dict[str, Any]) -> None:
-            self.answer(status, json.dumps(body).encode(), "application/json")
+            self.send(status, json.dumps(body).encode())
 
     return HeadroomHandler

@@ -9,7 +9,7 @@ import pytest
 from tests.support.agent.apis import last_values, prometheus, series
 from tests.support.agent.configmap import entry
 from tests.support.agent.http import HttpFake
-from tests.support.agent.hub import HubFake, kubeconfig
+from tests.support.agent.hub import ScoreHub, kubeconfig
 from tests.support.agent.place import Place
 from tests.support.agent.process import agent
 from tests.support.waiting import until
@@ -20,10 +20,10 @@ async def test_scores_reach_the_hub(place: Place) -> None:
     """After one cycle the scores of a new scorer are on the hub, with our labels and a validUntil by the
     hub's clock.
     """
-    hub = HubFake()
-    hub.clock_offset = 600.0
+    hub = ScoreHub()
+    hub.ahead = 600.0
     async with (
-        HttpFake(hub) as api_server,
+        hub as api_server,
         HttpFake(prometheus(series(3))) as source,
         HttpFake(last_values) as scoring,
     ):

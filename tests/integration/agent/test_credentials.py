@@ -12,7 +12,7 @@ from tests.support.agent.apis import matrix, prometheus, prometheus_error, score
 from tests.support.agent.certificates import Authority
 from tests.support.agent.configmap import entry
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake
+from tests.support.agent.hub import ScoreHub
 from tests.support.agent.place import Place
 from tests.support.agent.running import RunningAgent
 from tests.support.waiting import until
@@ -55,10 +55,10 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
     cycle succeeds.
     """
     caplog.set_level(logging.DEBUG)
-    spoke, guard = HubFake(), Guard("first-s3cret")
-    spoke.secrets["dynamic-scoring", "scoring-token"] = _secret("first-s3cret\n")
+    spoke, guard = ScoreHub(), Guard("first-s3cret")
+    spoke.put("secrets", "scoring-token", namespace="dynamic-scoring", data=_secret("first-s3cret\n"))
     async with (
-        HttpFake(spoke) as api_server,
+        spoke as api_server,
         HttpFake(guard) as scoring,
         HttpFake(prometheus(series(1))) as source,
     ):
@@ -67,7 +67,7 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
             await until(place.written, what="published")
             assert all("authorization" not in seen.headers for seen in source.seen)
             guard.accepted = {"second-s3cret"}
-            spoke.secrets["dynamic-scoring", "scoring-token"] = _secret("second-s3cret")
+            spoke.put("secrets", "scoring-token", namespace="dynamic-scoring", data=_secret("second-s3cret"))
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 3, what="more cycles")
             assert await agent.failures() == {}
@@ -125,19 +125,26 @@ async def test_a_peer_that_quotes_the_token_that_it_refused_is_not_repeated(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     """After a 401 two tokens were sent to it: neither may be read anywhere."""
-    spoke, refused = HubFake(), list[str]()
+    spoke, refused = ScoreHub(), list[str]()
 
     def quoting(seen: Seen) -> Reply:
         token = seen.headers["authorization"].removeprefix("Bearer ")
         if not refused:
             refused.append(token)
-            spoke.secrets["dynamic-scoring", "scoring-token"] = _secret("another-s3cret-9876543210")
+            spoke.put(
+                "secrets",
+                "scoring-token",
+                namespace="dynamic-scoring",
+                data=_secret("another-s3cret-9876543210"),
+            )
             return Reply(status=401, body=b"no")
         return Reply(status=400, body=f"first {refused[0]}, then {token}".encode())
 
     caplog.set_level(logging.DEBUG)
-    spoke.secrets["dynamic-scoring", "scoring-token"] = _secret("first-s3cret-0123456789")
-    async with HttpFake(spoke) as api_server, HttpFake(quoting) as scoring:
+    spoke.put(
+        "secrets", "scoring-token", namespace="dynamic-scoring", data=_secret("first-s3cret-0123456789")
+    )
+    async with spoke as api_server, HttpFake(quoting) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=60, **NAMED))
         async with place.agent(spoke=api_server) as agent:
             await until(lambda: _reached(agent, failing=1, well=0), what="the second answer came")
@@ -148,7 +155,7 @@ async def test_a_peer_that_quotes_the_token_that_it_refused_is_not_repeated(
 
 async def test_a_token_that_cannot_be_read_is_a_reason_of_its_own(place: Place) -> None:
     """No call is made without the token, and the message names Secret and key."""
-    async with HttpFake(HubFake()) as api_server, HttpFake(scores(1.0)) as scoring:
+    async with ScoreHub() as api_server, HttpFake(scores(1.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, **NAMED))
         async with place.agent(spoke=api_server) as agent:
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="it fails")
@@ -160,11 +167,11 @@ async def test_a_private_ca_from_a_config_map_and_its_replacement(place: Place, 
     """Only the named CA is trusted. When the server's CA changes, the ConfigMap is read again in the same
     cycle.
     """
-    spoke, first, second = HubFake(), Authority("first"), Authority("second")
-    spoke.config_maps["dynamic-scoring", "ca"] = {"ca.crt": first.pem}
+    spoke, first, second = ScoreHub(), Authority("first"), Authority("second")
+    spoke.put("configmaps", "ca", namespace="dynamic-scoring", data={"ca.crt": first.pem})
     scoring = HttpFake(scores(5.0), tls=first.server(tmp_path / "first"))
     await scoring.start()
-    async with HttpFake(spoke) as api_server:
+    async with spoke as api_server:
         trusted = {"scoringAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}}
         one = entry("cpu", scoring=scoring.url, scoringInterval=1, **trusted)
         place.put(one, entry("untrusting", scoring=scoring.url, scoringInterval=1))
@@ -175,7 +182,7 @@ async def test_a_private_ca_from_a_config_map_and_its_replacement(place: Place, 
                 what="others do not trust it",
             )
             await scoring.stop()
-            spoke.config_maps["dynamic-scoring", "ca"] = {"ca.crt": second.pem}
+            spoke.put("configmaps", "ca", namespace="dynamic-scoring", data={"ca.crt": second.pem})
             scoring.use_tls(second.server(tmp_path / "second"))
             await scoring.start()
             calls = len(scoring.seen)
@@ -207,14 +214,14 @@ async def test_each_side_has_its_own_token_and_ca(place: Place, tmp_path: Path) 
     """The credentials of the source are never sent to the scoring API, and those of the scoring API never
     to the source.
     """
-    spoke, one, two = HubFake(), Authority("one"), Authority("two")
-    spoke.secrets["dynamic-scoring", "for-source"] = _secret("source-token")
-    spoke.config_maps["dynamic-scoring", "cas"] = {"source": one.pem, "scoring": two.pem}
+    spoke, one, two = ScoreHub(), Authority("one"), Authority("two")
+    spoke.put("secrets", "for-source", namespace="dynamic-scoring", data=_secret("source-token"))
+    spoke.put("configmaps", "cas", namespace="dynamic-scoring", data={"source": one.pem, "scoring": two.pem})
     token = tmp_path / "token"
     token.write_text("pod-token")
     source = HttpFake(prometheus(series(1)), tls=one.server(tmp_path / "one"))
     scoring = HttpFake(scores(5.0), tls=two.server(tmp_path / "two"))
-    async with HttpFake(spoke) as api_server, source, scoring:
+    async with spoke as api_server, source, scoring:
         auth = {
             "sourceEndpointAuthName": "for-source",
             "sourceEndpointAuthKey": "token",

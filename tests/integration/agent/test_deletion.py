@@ -15,9 +15,10 @@ from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake, timestamp
+from tests.support.agent.hub import ScoreHub, timestamp
 from tests.support.agent.place import Place
 from tests.support.agent.running import SHORT, RunningAgent
+from tests.support.apiserver import SCORES
 from tests.support.waiting import until
 
 NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], object], str | None]] = {
@@ -45,9 +46,9 @@ async def test_an_incomplete_file_deletes_nothing(tmp_path: Path, caplog: pytest
     """Known scorers keep running on their grid. Log, metric and /readyz give the reason."""
 
     async def story(name: str) -> None:
-        hub, place = HubFake(), Place(tmp_path / name)
+        hub, place = ScoreHub(), Place(tmp_path / name)
         change, reason = NOTHING_DELETED[name]
-        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+        async with hub as server, HttpFake(Scoring(7.0)) as scoring:
             cpu, mem = (
                 entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1) for one in ("cpu", "mem")
             )
@@ -64,7 +65,7 @@ async def test_an_incomplete_file_deletes_nothing(tmp_path: Path, caplog: pytest
                 await until(lambda: len(scoring.to("cpu")) >= calls + 4, what=f"it runs on: {name}")
                 assert_on_grid(scoring.to("cpu")[1:], grid=grid_of("cpu"), least=3)
                 assert set(hub.scores) == {("c1", "cpu-score"), ("c1", "mem-score")}, name
-                assert not any(method == "DELETE" for method, _ in hub.writes), name
+                assert not any(word.startswith("DELETE") for word in hub.writes), name
                 samples = await agent.samples()
                 counted = {
                     key: value
@@ -94,13 +95,13 @@ def _told(agent: RunningAgent) -> tuple[str | None, int]:
 
 async def test_only_our_objects_are_deleted(place: Place) -> None:
     """Scores of other programs in the cluster's namespace stay, whatever their names."""
-    hub = HubFake()
-    hub.scores["c1", "resource-usage-score"] = {
+    hub = ScoreHub()
+    hub.objects[SCORES, "c1", "resource-usage-score"] = {
         "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
     }
     ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
-    hub.scores["c1", "gone"] = {"metadata": {"name": "gone", "resourceVersion": "2", "labels": ours}}
-    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+    hub.objects[SCORES, "c1", "gone"] = {"metadata": {"name": "gone", "resourceVersion": "2", "labels": ours}}
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url))
         async with place.agent(hub=server) as agent:
             await until(lambda: ("c1", "gone") not in hub.scores, what="our own orphan is deleted")
@@ -113,25 +114,25 @@ async def test_only_our_objects_are_deleted(place: Place) -> None:
 OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
 
-def _old(hub: HubFake, name: str, *, left: float | None) -> None:
+def _old(hub: ScoreHub, name: str, *, left: float | None) -> None:
     """An object of ours that another process wrote, valid for so many seconds more."""
     plain: dict[str, Any] = {
         "metadata": {"name": name, "resourceVersion": f"{len(hub.scores)}", "labels": OURS}
     }
     if left is not None:
         plain["status"] = {"scores": [{"name": "n0", "value": 5}], "validUntil": timestamp(hub.now() + left)}
-    hub.scores["c1", name] = plain
+    hub.objects[SCORES, "c1", name] = plain
 
 
 async def test_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
     """A cluster gets ``[]`` when its last scorer is removed or suspended in git. It must be unchanged
     longer than another file.
     """
-    hub = HubFake()
-    hub.scores["c1", "resource-usage-score"] = {
+    hub = ScoreHub()
+    hub.objects[SCORES, "c1", "resource-usage-score"] = {
         "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
     }
-    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with place.agent(hub=server, waits=replace(SHORT, prune=0.5)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
@@ -156,8 +157,8 @@ async def test_an_empty_list_that_comes_and_goes_deletes_nothing(place: Place) -
     """Two programs write the ConfigMap, or a revert comes in time: the scores stay while no empty list is
     unchanged for long enough.
     """
-    hub = HubFake()
-    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+    hub = ScoreHub()
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         cpu = entry("cpu", scoring=scoring.url, scoringInterval=60)
         place.put(cpu)
         # An empty list must stand for six seconds; each of these stands for less, all together for more.
@@ -171,15 +172,15 @@ async def test_an_empty_list_that_comes_and_goes_deletes_nothing(place: Place) -
                 await until(lambda: agent.agent.detail()[1]["scorers"], what="the scorer is back")
             await asyncio.sleep(1.0)
             assert hub.values("cpu-score") == {"n0": 7}
-            assert not any(method == "DELETE" for method, _ in hub.writes)
+            assert not any(word.startswith("DELETE") for word in hub.writes)
 
 
 async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(place: Place) -> None:
     """It cannot tell a suspended scorer from a wrong mount. Scores stay until they have expired by the
     hub's clock.
     """
-    hub = HubFake()
-    hub.clock_offset = 600.0
+    hub = ScoreHub()
+    hub.ahead = 600.0
     _old(hub, "expired", left=-30)
     ends = hub.now() + 8
     _old(hub, "soon", left=8)
@@ -187,7 +188,7 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
     _old(hub, "never-written", left=None)
     place.put()
     async with (
-        HttpFake(hub) as server,
+        hub as server,
         place.agent(hub=server),
     ):
         await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
@@ -200,12 +201,12 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
 
 async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(place: Place) -> None:
     """The configuration is checked again before each deletion, because the list of scores takes time."""
-    hub = HubFake()
+    hub = ScoreHub()
     agents: list[RunningAgent] = []
     returns: list[dict[str, object]] = []
 
     async def answer(seen: Seen) -> Reply | Fault:
-        reply = hub(seen)
+        reply = hub.answered(seen)
         if returns and seen.method == "GET" and seen.path.endswith("/addonplacementscores"):
             place.put(*returns)
             returns.clear()

@@ -11,9 +11,10 @@ from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake, failure, timestamp
+from tests.support.agent.hub import ScoreHub, failure, timestamp
 from tests.support.agent.place import Place
 from tests.support.agent.running import SHORT, RunningAgent
+from tests.support.apiserver import SCORES
 from tests.support.waiting import until
 
 
@@ -25,6 +26,7 @@ def _on(match: Callable[[Seen], bool], answer: Reply | Fault) -> Callable[[Seen]
     return lambda seen: answer if match(seen) else None
 
 
+PUBLISHED = ["POST AddOnPlacementScore cpu-score", "PATCH AddOnPlacementScore cpu-score/status"]
 FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
     "resets": (_on(_is_score, Fault()), "connection_lost"),
     "hangs": (_on(_is_score, Fault(hang=True)), "timeout"),
@@ -55,10 +57,10 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
     """
 
     async def story(name: str) -> None:
-        hub, api = HubFake(), Scoring(1.0)
+        hub, api = ScoreHub(), Scoring(1.0)
         hub.before, reason = FAULTS[name]
         place = Place(tmp_path / name)
-        async with HttpFake(hub) as server, HttpFake(api) as scoring:
+        async with hub as server, HttpFake(api) as scoring:
             place.put(
                 *(
                     entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER)
@@ -90,11 +92,11 @@ async def test_a_slow_hub_delays_no_cycle(place: Place) -> None:
     """If an answer of the hub takes longer than an interval, this is no failure: cycles keep their grid,
     and the newest scores are published.
     """
-    hub, api = HubFake(), Scoring(7.0)
+    hub, api = ScoreHub(), Scoring(7.0)
 
     async def slowly(seen: Seen) -> Reply | Fault:
         await asyncio.sleep(1.2)
-        return hub(seen)
+        return hub.answered(seen)
 
     async with HttpFake(slowly) as server, HttpFake(api) as scoring:
         place.put(
@@ -118,8 +120,8 @@ async def test_a_slow_hub_delays_no_cycle(place: Place) -> None:
 
 async def test_a_missing_namespace_and_a_hub_that_refuses(place: Place) -> None:
     """First the cluster has no namespace, then the hub refuses, then both work."""
-    hub = HubFake(namespaces=())
-    server = HttpFake(hub)
+    hub = ScoreHub(namespaces=())
+    server = hub
     await server.start()
     async with HttpFake(Scoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
@@ -136,13 +138,13 @@ async def test_a_missing_namespace_and_a_hub_that_refuses(place: Place) -> None:
 
 async def test_a_restart_does_not_write_published_scores_again(place: Place) -> None:
     """A new process finds the scores on the hub and does not write them before half of the TTL is over."""
-    hub = HubFake()
-    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+    hub = ScoreHub()
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with place.agent(hub=server):
             await until(lambda: hub.values("cpu-score"), what="published")
         written = list(hub.writes)
-        assert written == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
+        assert written == PUBLISHED
         async with place.agent(hub=server):
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 3, what="three more cycles")
@@ -164,8 +166,8 @@ async def test_a_deleted_object_is_published_again(place: Place) -> None:
     """Although nothing changed and no refresh is due: every five minutes the agent lists which objects
     exist.
     """
-    hub = HubFake()
-    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+    hub = ScoreHub()
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         place.put(
             *(
                 entry(one, scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=9000)
@@ -176,19 +178,19 @@ async def test_a_deleted_object_is_published_again(place: Place) -> None:
             await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 4, what="the agent has had its first look")
-            del hub.scores["c1", "cpu-score"]
+            del hub.objects[SCORES, "c1", "cpu-score"]
             written = len(hub.writes)
             await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published again", seconds=320)
-            assert hub.writes[written:] == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
+            assert hub.writes[written:] == PUBLISHED
 
 
 async def test_too_many_items_are_refused_with_advice(place: Place) -> None:
     """An object above the size limit is not sent; the log says what to change."""
-    hub = HubFake()
+    hub = ScoreHub()
     api = Reply.of(
         {"results": [{"metric": {"node": "n" * 200 + str(index)}, "score": 1.0} for index in range(6000)]}
     )
-    async with HttpFake(hub) as server, HttpFake(lambda _seen: api) as scoring:
+    async with hub as server, HttpFake(lambda _seen: api) as scoring:
         place.put(entry("cpu", scoring=scoring.url))
         async with place.agent(hub=server) as agent:
             await until(agent.failures, what="refused")
@@ -204,23 +206,27 @@ async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:
     """A suspended scorer has no calls and no samples, and its object stays. When the ConfigMap cannot be
     read, it runs again.
     """
-    hub = HubFake()
-    where = ("open-cluster-management", "gitops-dsf-suspended")
-    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring, HttpFake(Scoring(8.0)) as other:
+    hub = ScoreHub()
+
+    def suspend(listed: str) -> None:
+        data = {"scorers": listed}
+        hub.put("configmaps", "gitops-dsf-suspended", namespace="open-cluster-management", data=data)
+
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring, HttpFake(Scoring(8.0)) as other:
         place.put(
             entry("cpu", scoring=scoring.url, scoringInterval=1),
             entry("mem", scoring=other.url, scoringInterval=1),
         )
         async with place.agent(hub=server) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
-            hub.config_maps[where] = {"scorers": '["cpu-score", "unknown"]'}
+            suspend('["cpu-score", "unknown"]')
             await until(lambda: agent.scorer()["state"] == "suspended", what="suspended")
             calls, others = len(scoring.seen), len(other.seen)
             assert await agent.exposed() == {"mem-score"}
             await until(lambda: len(other.seen) >= others + 3, what="the other one goes on")
             assert len(scoring.seen) == calls
             assert hub.values("cpu-score") == {"n0": 7}
-            hub.config_maps[where] = {"scorers": "cpu-score"}
+            suspend("cpu-score")
             await until(lambda: len(scoring.seen) > calls, what="an unreadable list suspends nothing")
             samples = await agent.samples()
             assert samples['gitops_dsf_agent_suspension_read_failures_total{reason="invalid_body"}'] >= 1

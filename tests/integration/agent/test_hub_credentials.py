@@ -11,7 +11,7 @@ from tests.support.agent.certificates import Authority
 from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake, kubeconfig
+from tests.support.agent.hub import ScoreHub, kubeconfig
 from tests.support.agent.place import Place
 from tests.support.agent.running import RunningAgent, running
 from tests.support.waiting import until
@@ -30,8 +30,8 @@ async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
     """OCM's registration may take minutes: until its file exists, cycles run and the reason is counted.
     After a 401 the kubeconfig is read at once. When the file changes, it is read without a 401.
     """
-    hub, config = HubFake(), place.folder / "hub" / "kubeconfig"
-    async with HttpFake(hub) as server, HttpFake(hub) as moved, HttpFake(scores(5.0)) as scoring:
+    hub, config = ScoreHub(), place.folder / "hub" / "kubeconfig"
+    async with hub as server, HttpFake(hub.answer) as moved, HttpFake(scores(5.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with running("--config-dir", place.volume.directory, "--hub-kubeconfig", config) as agent:
             await until(lambda: _counted(agent, "bad_credentials"), what="the file is missed")
@@ -58,11 +58,11 @@ async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
 async def test_a_replaced_client_certificate_is_used(place: Place, tmp_path: Path) -> None:
     """OCM renews the client certificate in its file. The next connection uses the new one."""
     authority, clients = Authority(), Authority("clients")
-    hub, folder = HubFake(token=""), tmp_path / "hub-kubeconfig"
+    hub, folder = ScoreHub(token=""), tmp_path / "hub-kubeconfig"
     hub.before = lambda seen: None if seen.peer_certificate else Reply(status=401)
     clients.pair(folder, name="agent")
-    context = authority.server(tmp_path / "server", client_authority=clients)
-    async with HttpFake(hub, tls=context) as server, HttpFake(scores(5.0)) as scoring:
+    hub.use_tls(authority.server(tmp_path / "server", client_authority=clients))
+    async with hub as server, HttpFake(scores(5.0)) as scoring:
         config = _trusting(folder / "kubeconfig", authority, server, token="")
         user = "user: {client-certificate: tls.crt, client-key: tls.key}"
         config.write_text(config.read_text().replace("user: {}", user))
@@ -84,8 +84,8 @@ async def test_the_hubs_ca_is_what_the_kubeconfig_says_now(place: Place, tmp_pat
     and continues with the new CA.
     """
     first, second = Authority("first"), Authority("second")
-    hub, api = HubFake(), Scoring(5.0)
-    server = HttpFake(hub, tls=first.server(tmp_path / "one"))
+    hub, api = ScoreHub(tls=first.server(tmp_path / "one")), Scoring(5.0)
+    server = hub
     await server.start()
     async with HttpFake(api) as scoring:
         config = _trusting(tmp_path / "kubeconfig", first, server)
@@ -111,7 +111,7 @@ async def test_a_token_with_characters_not_allowed_in_a_header(
     """
     caplog.set_level(logging.DEBUG)
     config = place.folder / "kubeconfig"
-    async with HttpFake(HubFake()) as server, HttpFake(scores(5.0)) as scoring:
+    async with ScoreHub() as server, HttpFake(scores(5.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         for token in ("first-s3cret\nsecond-s3cret", "s3cret-ü"):
             kubeconfig(config, server=server.url, token=token)

@@ -19,7 +19,7 @@ from tests.support.agent.apis import last_values, matrix
 from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake, failure
+from tests.support.agent.hub import ScoreHub, failure
 from tests.support.agent.place import Place
 from tests.support.agent.running import RunningAgent
 from tests.support.virtual_time import LoopClock
@@ -49,7 +49,7 @@ class Store:
 class Scene:
     """A hub with the namespaces of three clusters, a central store, and the hub scorer's files."""
 
-    hub: HubFake
+    hub: ScoreHub
     store: Store
     server: HttpFake
     source: HttpFake
@@ -95,8 +95,8 @@ class Scene:
 
 @pytest.fixture
 async def scene(place: Place) -> AsyncIterator[Scene]:
-    hub, store = HubFake(namespaces=("c0", "c1", "c2", "c3", "c4")), Store(c1=11, c2=22)
-    async with HttpFake(hub) as server, HttpFake(store) as source:
+    hub, store = ScoreHub(namespaces=("c0", "c1", "c2", "c3", "c4")), Store(c1=11, c2=22)
+    async with hub as server, HttpFake(store) as source:
         yield Scene(hub=hub, store=store, server=server, source=source, place=place)
 
 
@@ -283,7 +283,7 @@ def names(agent: RunningAgent) -> list[str]:
     return [one["name"] for one in agent.agent.detail()[1]["scorers"]]
 
 
-def on_hub(hub: HubFake) -> bool:
+def on_hub(hub: ScoreHub) -> bool:
     return "gitops-dsf.io/runs-on" in hub.scores["c1", "cpu-score"]["metadata"]["labels"]
 
 

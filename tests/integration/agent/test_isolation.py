@@ -17,7 +17,7 @@ from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
-from tests.support.agent.hub import HubFake
+from tests.support.agent.hub import ScoreHub
 from tests.support.agent.place import Place
 from tests.support.agent.process import agent
 from tests.support.virtual_time import LoopClock
@@ -145,15 +145,15 @@ class Jumping(LoopClock):
         return super().wall() + self.jump
 
 
-def _left(valid_until: str, hub: HubFake) -> float:
+def _left(valid_until: str, hub: ScoreHub) -> float:
     return datetime.fromisoformat(valid_until).timestamp() - hub.now()
 
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
 async def test_a_jump_of_the_clock(place: Place, jump: float) -> None:
     """Cycles keep their grid, and validUntil stays correct by the hub's clock."""
-    clock, hub = Jumping(), HubFake()
-    async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
+    clock, hub = Jumping(), ScoreHub()
+    async with HttpFake(scores(1.0)) as scoring, hub as server:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
         async with place.agent(hub=server, clock=clock) as agent_:
             await until(lambda: hub.values("cpu-score"), what="published")
@@ -171,7 +171,7 @@ async def test_a_hub_clock_that_is_set_back(place: Place, publishes_to: str) -> 
     """A hub that was an hour ahead is corrected: changes are written at once, and no score stays valid
     for an hour too long.
     """
-    clock, hub = Jumping(), HubFake()
+    clock, hub = Jumping(), ScoreHub()
 
     def standing() -> tuple[float, int]:
         if publishes_to == "hub":
@@ -180,11 +180,11 @@ async def test_a_hub_clock_that_is_set_back(place: Place, publishes_to: str) -> 
             status = yamlfast.load((place.out / "cpu-score.yaml").read_text())["status"]
         return _left(status["validUntil"], hub), status["scores"][0]["value"]
 
-    async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
+    async with HttpFake(scores(1.0)) as scoring, hub as server:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
         async with place.agent(hub=server if publishes_to == "hub" else None, clock=clock):
             await until(lambda: hub.values("cpu-score") or place.items(), what="published")
-            hub.clock_offset = clock.jump = -3600.0
+            hub.ahead = clock.jump = -3600.0
             await until(
                 lambda: standing()[1] == 1 and standing()[0] <= 902, what="an expiry by the clock as it is"
             )

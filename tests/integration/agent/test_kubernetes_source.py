@@ -16,14 +16,13 @@ from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.values import Totals
 from dsf_agent.process import build, check
 from tests.support.agent.apis import last_values
-from tests.support.agent.clusterapi import ClusterFake
 from tests.support.agent.clusterobjects import node, pod
 from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.http import HttpFake
-from tests.support.agent.hub import kubeconfig
 from tests.support.agent.place import Place
 from tests.support.agent.running import RunningAgent, running
+from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
@@ -33,6 +32,7 @@ NODES = (
     node("c", cpu="2", memory="4Gi", pods="110"),
 )
 
+USAGE = "nodes.metrics.k8s.io"
 BY_QUERY: dict[str, Any] = {
     "scoringType": "Query",
     "scoringEndpoint": "",
@@ -45,7 +45,7 @@ BY_QUERY: dict[str, Any] = {
 class Scene:
     """A cluster, a scoring API that returns last values, and the agent's files."""
 
-    api: ClusterFake
+    api: ApiServer
     scoring: HttpFake
     place: Place
 
@@ -75,6 +75,11 @@ class Scene:
                 await runs(agent)
             yield agent
 
+    def used(self, **usage: dict[str, str]) -> None:
+        """The metrics API is served from now on."""
+        items = [{"metadata": {"name": name}, "usage": found} for name, found in usage.items()]
+        self.api.serve("/apis/metrics.k8s.io/v1beta1/nodes", *items)
+
     async def scored(self, times: int) -> None:
         await until(lambda: len(self.scoring.seen) == times, what=f"scored {times} times")
 
@@ -100,14 +105,15 @@ async def fails(agent: RunningAgent, reason: str, *, seconds: float = 60) -> str
 
 @pytest.fixture
 async def scene(place: Place) -> AsyncIterator[Scene]:
-    async with ClusterFake() as api, HttpFake(last_values) as scoring:
-        api.put(*NODES)
+    serves = {"/api/v1/nodes": [], "/api/v1/pods": []}
+    async with ApiServer(serves=serves, live=True, page=2) as api, HttpFake(last_values) as scoring:
+        api.add(*NODES)
         yield Scene(api=api, scoring=scoring, place=place)
 
 
 async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
     """In the order of the query, in the shape of a range query of Prometheus."""
-    scene.api.put(pod("one", on="a", cpu="1500m"), pod("done", on="a", cpu="2", phase="Succeeded"))
+    scene.api.add(pod("one", on="a", cpu="1500m"), pod("done", on="a", cpu="2", phase="Succeeded"))
     scene.put("cpu_available_ratio; node_cpu_available_cores; nodes_ready")
     async with scene.agent() as agent:
         found = scene.sent()
@@ -120,7 +126,8 @@ async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
         assert all(len(one["values"]) == 1 for one in found)
         assert found[0]["values"][0][0] == pytest.approx(LoopClock().wall(), abs=60)
         assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 5
-    assert "status.phase!=Succeeded,status.phase!=Failed" in scene.api.selectors
+    selectors = {seen.query.get("fieldSelector") for seen in scene.api.seen}
+    assert "status.phase!=Succeeded,status.phase!=Failed" in selectors
 
 
 async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
@@ -128,20 +135,20 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
     such as a label, scores nothing.
     """
     first = pod("one", on="a", cpu="1")
-    scene.api.put(first)
+    scene.api.add(first)
     scene.put("cpu_requested_cores")
     async with scene.agent():
         await asyncio.sleep(60)
-        scene.api.put({**first, "metadata": {**first["metadata"], "labels": {"new": "label"}}})
+        scene.api.add({**first, "metadata": {**first["metadata"], "labels": {"new": "label"}}})
         await asyncio.sleep(60)
         assert len(scene.scoring.seen) == 1
         changed = asyncio.get_running_loop().time()
         for number in range(5):
-            scene.api.put(pod(f"more-{number}", on="b", cpu="500m"))
+            scene.api.add(pod(f"more-{number}", on="b", cpu="500m"))
         await scene.scored(2)
         assert 1 <= asyncio.get_running_loop().time() - changed < 2
         assert scene.values() == [3.5]
-        scene.api.delete(first)
+        scene.api.remove(first)
         await scene.scored(3)
         assert scene.values() == [2.5]
         await asyncio.sleep(60)
@@ -154,7 +161,7 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
     async with scene.agent():
         before = len(scene.scoring.seen)
         for number in range(1200):
-            scene.api.put(pod(f"p{number % 10}", on="a", cpu=f"{number + 1}m"))
+            scene.api.add(pod(f"p{number % 10}", on="a", cpu=f"{number + 1}m"))
             await asyncio.sleep(0.1)
         scored = len(scene.scoring.seen) - before
         assert 10 <= scored <= 13
@@ -174,7 +181,7 @@ async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> Non
     async with scene.agent() as agent:
         await until(scene.place.items, what="published")
         assert scene.place.items() == dict.fromkeys([f"cpu-score{one}" for one in ("", "a", "b", "c")], 100)
-        scene.api.put(pod("one", on="c", cpu="1500m"), pod("two", on="a", cpu="1"))
+        scene.api.add(pod("one", on="c", cpu="1500m"), pod("two", on="a", cpu="1"))
         await until(lambda: scene.place.items()["cpu-scorec"] == 25, what="published again", seconds=15)
         assert scene.place.items() == {"cpu-score": 75, "cpu-scorea": 75, "cpu-scoreb": 100, "cpu-scorec": 25}
         assert agent.scorer()["state"] == "running"
@@ -192,11 +199,11 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
         scene.place.put(two, other)
         await until(lambda: len(agent.agent.detail()[1]["scorers"]) == 2, what="one went")
         await asyncio.sleep(10)
-        asked = "list nodes, list nodes, list pods, watch nodes, watch pods"
+        asked = "GET nodes, GET nodes, GET pods, WATCH nodes, WATCH pods"
         assert ", ".join(sorted(scene.api.asked)) == asked
         scene.place.put(other)
         await until(lambda: not scene.api.watching, what="the watches ended")
-        scene.api.put(pod("new", on="a", cpu="1"))
+        scene.api.add(pod("new", on="a", cpu="1"))
         scene.place.put(scene.entry("cpu_requested_cores"), other)
         await runs(agent)
         assert scene.values() == [1.0]
@@ -221,43 +228,43 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         message = await fails(agent, "not_found")
         assert "this cluster does not serve metrics.k8s.io: install metrics-server" in message
         assert len(scene.scoring.seen) == 1
-        scene.api.usage = {"a": {"cpu": "500000000n", "memory": "1Gi"}, "b": {"cpu": "1", "memory": "512Mi"}}
+        scene.used(a={"cpu": "500000000n", "memory": "1Gi"}, b={"cpu": "1", "memory": "512Mi"})
         scene.api.asked.clear()
         await scene.scored(3)
-        assert scene.api.asked.count("list usage") == 1
+        assert scene.api.asked.count(f"GET {USAGE}") == 1
         found = [scene.values(index) for index in (1, 2)]
         assert sorted(found) == [[0.1875, 1.5 * 2**30, 3.0], [1.5]]
         await asyncio.sleep(100)
         scene.api.asked.clear()
         scored = len(scene.scoring.seen)
-        scene.api.put(pod("zero", on="a", cpu="1"))
+        scene.api.add(pod("zero", on="a", cpu="1"))
         await until(lambda: len(scene.scoring.seen) == scored + 3, what="all scored anew")
-        assert scene.api.asked.count("list usage") == 1
+        assert scene.api.asked.count(f"GET {USAGE}") == 1
         await asyncio.sleep(16)
-        scene.api.put(pod("later", on="a", cpu="1"))
+        scene.api.add(pod("later", on="a", cpu="1"))
         await until(lambda: len(scene.scoring.seen) == scored + 6, what="all scored once more")
-        assert scene.api.asked.count("list usage") == 2
+        assert scene.api.asked.count(f"GET {USAGE}") == 2
         assert "internal" not in str(await agent.failures())
         await asyncio.sleep(100)
-        scene.api.refused["usage"] = 403
-        scene.api.put(pod("one", on="a", cpu="1"))
+        scene.api.refused[USAGE] = 403
+        scene.api.add(pod("one", on="a", cpu="1"))
         await asyncio.sleep(15)
-        scene.api.put(pod("two", on="a", cpu="1"))
+        scene.api.add(pod("two", on="a", cpu="1"))
         message = await fails(agent, "forbidden", seconds=20)
         assert "needs get and list on nodes of metrics.k8s.io" in message
-        scene.api.refused["usage"] = 503
+        scene.api.refused[USAGE] = 503
         message = await fails(agent, "server_error")
         assert message.startswith("GET /apis/metrics.k8s.io/v1beta1/nodes: 503")
         assert "needs get" not in message
 
 
 async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
-    scene.api.usage = {"a": {"cpu": "much", "memory": "1Gi"}}
+    scene.used(a={"cpu": "much", "memory": "1Gi"})
     scene.put("cpu_used_cores")
     async with scene.agent(scored=False) as agent:
         message = await fails(agent, "invalid_body")
         assert "did not answer with a NodeMetricsList: 'much' is not a quantity" in message
-        scene.api.usage = {"a": {"cpu": "1", "memory": "1Gi"}}
+        scene.used(a={"cpu": "1", "memory": "1Gi"})
         await runs(agent)
 
 
@@ -283,16 +290,20 @@ async def test_a_forgotten_version_is_read_again(scene: Scene) -> None:
     async with scene.agent() as agent:
         await asyncio.sleep(30)
         scene.api.end_watches()
-        scene.api.delete(NODES[0])
+        scene.api.remove(NODES[0])
         await scene.scored(2)
         assert scene.values() == [2.0]
-        assert scene.api.asked.count("list pods") == 2
+        assert scene.api.asked.count("GET pods") == 2
         assert await agent.failures() == {}
-        scene.api.put(NODES[0])
+        scene.api.add(NODES[0])
 
 
 async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: Scene) -> None:
-    scene.api.list_seconds = 8.0
+
+    async def slow(word: str) -> None:
+        await asyncio.sleep(8 if word.startswith("GET ") else 0)
+
+    scene.api.arrives = slow
     scene.put("nodes")
     async with scene.agent("--request-timeout", "5", scored=False) as agent:
         message = await fails(agent, "timeout")
@@ -317,11 +328,11 @@ async def test_an_api_server_that_is_silent_is_noticed(scene: Scene) -> None:
 
 async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: Scene) -> None:
     scene.put("nodes")
-    scene.api.go_away()
+    await scene.api.stop()
     async with scene.agent(scored=False) as agent:
         message = await fails(agent, "unreachable", seconds=5)
         assert "the API server does not answer" in message
-        await scene.api.come_back()
+        await scene.api.start()
         await runs(agent)
         assert scene.values() == [3.0]
 
@@ -330,7 +341,7 @@ async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
     """A restart of an API server takes less than two minutes. Until then the last numbers count."""
     scene.put("nodes", scoringInterval=20)
     async with scene.agent() as agent:
-        scene.api.go_away()
+        await scene.api.stop()
         went = asyncio.get_running_loop().time()
         await fails(agent, "unreachable", seconds=600)
         assert 120 < asyncio.get_running_loop().time() - went < 180
@@ -342,13 +353,13 @@ async def test_objects_that_cannot_be_read_do_not_disturb_others(
 ) -> None:
     """A pod with a quantity that is none keeps its earlier state, and is left out if it has none."""
     good = pod("good", on="a", cpu="1")
-    scene.api.put(good, pod("bad", on="a", cpu="a lot"))
+    scene.api.add(good, pod("bad", on="a", cpu="a lot"))
     scene.put("cpu_requested_cores; pods_requested")
     async with scene.agent():
         assert scene.values() == [1.0, 1.0]
         assert "default/bad of /api/v1/pods cannot be read" in caplog.text
         assert "'a lot' is not a quantity" in caplog.text
-        scene.api.put(pod("good", on="a", cpu="1e"), pod("other", on="b", cpu="500m"))
+        scene.api.add(pod("good", on="a", cpu="1e"), pod("other", on="b", cpu="500m"))
         await scene.scored(2)
         assert scene.values() == [1.5, 2.0]
 
@@ -370,7 +381,7 @@ async def test_a_bug_in_following_is_survived_and_old_numbers_are_not_scored(
     scene.put("cpu_requested_cores; pods_requested", scoringInterval=5)
     async with scene.agent() as agent:
         broken.append(True)
-        scene.api.put(pod("one", on="a", cpu="1"))
+        scene.api.add(pod("one", on="a", cpu="1"))
         told = "following nodes and pods failed because of a bug in the agent"
         await until(lambda: told in caplog.text, what="it was logged")
         logged = asyncio.get_running_loop().time()

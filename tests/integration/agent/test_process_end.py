@@ -11,7 +11,7 @@ from dsf_agent.main import main
 from tests.support.agent.apis import prometheus, scores, series
 from tests.support.agent.configmap import entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake
+from tests.support.agent.hub import ScoreHub
 from tests.support.agent.place import Place
 from tests.support.agent.process import agent
 from tests.support.waiting import until
@@ -26,8 +26,8 @@ async def test_sigterm_ends_in_time_with_work_in_flight(
     warm_programs: Path, place: Place, stage: str
 ) -> None:
     """The exit code is 0 even if a peer never answers, and there is no traceback."""
-    hub = HubFake()
-    source, scoring, server = HttpFake(prometheus(series(1))), HttpFake(scores(1.0)), HttpFake(hub)
+    hub = ScoreHub()
+    source, scoring, server = HttpFake(prometheus(series(1))), HttpFake(scores(1.0)), hub
     hanging = {"fetch": source, "score": scoring, "publish": server}.get(stage)
     if hanging is not None:
         hanging.handler = lambda _seen: Fault(hang=True)
@@ -49,11 +49,11 @@ async def test_a_write_in_flight_is_finished(warm_programs: Path, place: Place) 
     """SIGTERM arrives while the hub is slow with the status. The write finishes before the process
     ends.
     """
-    hub = HubFake()
+    hub = ScoreHub()
 
     async def slow(seen: Seen) -> Reply | Fault:
         await asyncio.sleep(0.3)
-        return hub(seen)
+        return hub.answered(seen)
 
     async with HttpFake(slow) as server, HttpFake(scores(3.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=60))

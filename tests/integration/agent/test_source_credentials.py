@@ -14,7 +14,7 @@ from tests.support.agent.apis import matrix, prometheus, prometheus_error, score
 from tests.support.agent.certificates import Authority
 from tests.support.agent.configmap import entry
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake
+from tests.support.agent.hub import ScoreHub
 from tests.support.agent.place import Place
 from tests.support.waiting import until
 
@@ -52,12 +52,17 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
     a header that the agent sets itself is a problem of its own.
     """
     caplog.set_level(logging.DEBUG)
-    spoke = HubFake()
-    spoke.secrets["dynamic-scoring", "login"] = secret(username="scorer", password="first-s3cret\n")
-    spoke.secrets["dynamic-scoring", "api"] = secret(k="key-s3cret-1\n")
+    spoke = ScoreHub()
+    spoke.put(
+        "secrets",
+        "login",
+        namespace="dynamic-scoring",
+        data=secret(username="scorer", password="first-s3cret\n"),
+    )
+    spoke.put("secrets", "api", namespace="dynamic-scoring", data=secret(k="key-s3cret-1\n"))
     gate = Gate(authorization=basic("scorer", "first-s3cret"))
     gate.wanted |= {"x-scope-orgid": "platform", "x-api-key": "key-s3cret-1"}
-    async with HttpFake(spoke) as api_server, HttpFake(scores(5.0)) as scoring, HttpFake(gate) as source:
+    async with spoke as api_server, HttpFake(scores(5.0)) as scoring, HttpFake(gate) as source:
         more: dict[str, Any] = {"sourceBasicAuth": BASIC, "sourceHeaders": [ORG, API_KEY]}
         bad: dict[str, Any] = {"sourceHeaders": [{"name": "Host", "value": "elsewhere"}]}
         place.put(
@@ -66,8 +71,13 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
         )
         async with place.agent("--log-level", "debug", spoke=api_server) as agent:
             await until(place.items, what="published")
-            spoke.secrets["dynamic-scoring", "login"] = secret(username="other", password="second-s3cret")
-            spoke.secrets["dynamic-scoring", "api"] = secret(k="key-s3cret-2")
+            spoke.put(
+                "secrets",
+                "login",
+                namespace="dynamic-scoring",
+                data=secret(username="other", password="second-s3cret"),
+            )
+            spoke.put("secrets", "api", namespace="dynamic-scoring", data=secret(k="key-s3cret-2"))
             gate.wanted |= {"authorization": basic("other", "second-s3cret"), "x-api-key": "key-s3cret-2"}
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 2, what="more cycles")
@@ -101,12 +111,17 @@ async def test_secrets_that_a_source_quotes_are_hidden_and_sent_nowhere_else(
         return answers[seen.path.split("/")[1]]
 
     caplog.set_level(logging.DEBUG, logger="dsf_agent")
-    spoke = HubFake()
-    spoke.secrets["dynamic-scoring", "login"] = secret(username="u", password="s3cret-0123456789")
-    spoke.secrets["dynamic-scoring", "api"] = secret(k="s3cret-key-0123456789")
+    spoke = ScoreHub()
+    spoke.put(
+        "secrets",
+        "login",
+        namespace="dynamic-scoring",
+        data=secret(username="u", password="s3cret-0123456789"),
+    )
+    spoke.put("secrets", "api", namespace="dynamic-scoring", data=secret(k="s3cret-key-0123456789"))
     encoded = base64.b64encode(b"u:s3cret-0123456789").decode()
     async with (
-        HttpFake(spoke) as api_server,
+        spoke as api_server,
         HttpFake(quoting) as peer,
         HttpFake(scores(5.0)) as scoring,
         HttpFake(prometheus(series(1))) as elsewhere,
@@ -134,18 +149,18 @@ async def test_a_client_certificate_is_shown_and_replaced(
     cycle in which the old certificate is refused. A scorer without it gets nothing.
     """
     caplog.set_level(logging.DEBUG)
-    spoke, servers, first, second = HubFake(), Authority("servers"), Authority("first"), Authority("second")
-    spoke.config_maps["dynamic-scoring", "ca"] = {"ca.crt": servers.pem}
+    spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
+    spoke.put("configmaps", "ca", namespace="dynamic-scoring", data={"ca.crt": servers.pem})
 
     def pair(authority: Authority, name: str) -> dict[str, str]:
         crt, key = authority.pair(tmp_path / name, name=name)
         return secret(**{"tls.crt": crt.read_text(), "tls.key": key.read_text()})
 
-    spoke.secrets["dynamic-scoring", "pair"] = pair(first, "one")
+    spoke.put("secrets", "pair", namespace="dynamic-scoring", data=pair(first, "one"))
     tls = servers.server(tmp_path / "server-1", client_authority=first)
     source = HttpFake(prometheus(series(1)), tls=tls)
     await source.start()
-    async with HttpFake(spoke) as api_server, HttpFake(scores(5.0)) as scoring:
+    async with spoke as api_server, HttpFake(scores(5.0)) as scoring:
         trusted = {"sourceAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}}
         plain = entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **trusted)
         place.put(plain)
@@ -156,11 +171,16 @@ async def test_a_client_certificate_is_shown_and_replaced(
             await until(place.items, what="published")
             assert {common_name(seen) for seen in source.seen} == {"one"}
             await source.stop()
-            spoke.secrets["dynamic-scoring", "pair"] = pair(second, "two")
+            spoke.put("secrets", "pair", namespace="dynamic-scoring", data=pair(second, "two"))
             source.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
             await source.start()
             await until(lambda: common_name(source.seen[-1]) == "two", what="the new certificate")
-            spoke.secrets["dynamic-scoring", "pair"] = secret(**{"tls.crt": "no", "tls.key": "s3cret-key"})
+            spoke.put(
+                "secrets",
+                "pair",
+                namespace="dynamic-scoring",
+                data=secret(**{"tls.crt": "no", "tls.key": "s3cret-key"}),
+            )
             place.put({**plain, "sourceClientCertificate": {**PAIR, "privateKeyKey": "other"}})
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no key, no call")
             everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text

@@ -10,8 +10,8 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
 from dsf_runtime.kubeconfig import Kubeconfig
 from tests.support import virtual_time
-from tests.support.agent.http import HttpFake
-from tests.support.agent.hub import UPSTREAM, HubFake, kubeconfig
+from tests.support.agent.hub import UPSTREAM, ScoreHub, kubeconfig
+from tests.support.apiserver import SCORES
 from tests.support.virtual_time import LoopClock
 
 SCORE = "cpu-score"
@@ -22,7 +22,7 @@ OURS: Mapping[str, int] = {"cluster": 7, "node-0": 21}
 class AgentOnHub:
     """A hub whose clock a test sets, and the store of one agent."""
 
-    def __init__(self, hub: HubFake, store: HubStore) -> None:
+    def __init__(self, hub: ScoreHub, store: HubStore) -> None:
         self.hub = hub
         self.store = store
 
@@ -43,8 +43,8 @@ class AgentOnHub:
 
 def run_on_hub(folder: Path, story: Callable[[AgentOnHub], Awaitable[None]]) -> None:
     async def run() -> None:
-        hub = HubFake()
-        async with HttpFake(hub) as http:
+        hub = ScoreHub()
+        async with hub as http:
             load = Kubeconfig(path=kubeconfig(folder / "kubeconfig", server=http.url)).load
             server = ApiServer(load=load, clock=LoopClock(), timeout_seconds=60)
             try:
@@ -64,10 +64,10 @@ def test_a_dead_upstream_agents_object_is_taken_over_after_an_hour(tmp_path: Pat
         assert told.startswith("conflict: ")
         assert "an upstream agent" in told
         assert "delete the object" in told
-        agent.hub.clock_offset = SILENT_SECONDS - 60
+        agent.hub.ahead = SILENT_SECONDS - 60
         assert (await agent.publish()).startswith("conflict: ")
         assert agent.hub.values(SCORE) == OLD
-        agent.hub.clock_offset = SILENT_SECONDS + 60
+        agent.hub.ahead = SILENT_SECONDS + 60
         assert await agent.publish() == ""
         assert agent.hub.values(SCORE) == OURS
         assert agent.managers == ["gitops-dsf-agent"]
@@ -88,17 +88,17 @@ def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
     async def story(agent: AgentOnHub) -> None:
         agent.hub.upstream_writes(SCORE, OLD)
         await agent.publish()
-        agent.hub.clock_offset = SILENT_SECONDS + 60
+        agent.hub.ahead = SILENT_SECONDS + 60
         assert await agent.publish() == ""
         for minute in range(70, 220, 30):
-            agent.hub.clock_offset = minute * 60.0
+            agent.hub.ahead = minute * 60.0
             order = sorted(values, reverse=minute % 60 == 10)
             agent.hub.upstream_writes(SCORE, {name: values[name] for name in order})
             told = await agent.publish()
             if len(values) > 1 or minute == 70:
                 assert told.startswith(f"conflict: {UPSTREAM} "), minute
                 assert agent.hub.values(SCORE) == values
-        agent.hub.clock_offset += SILENT_SECONDS + 60
+        agent.hub.ahead += SILENT_SECONDS + 60
         assert await agent.publish() == ""
         assert agent.hub.values(SCORE) == OURS
         assert agent.managers == ["gitops-dsf-agent"]
@@ -111,7 +111,7 @@ def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(
 
     async def story(agent: AgentOnHub) -> None:
         assert await agent.publish({"cluster": 7}) == ""
-        del agent.hub.scores["c1", SCORE]
+        del agent.hub.objects[SCORES, "c1", SCORE]
         agent.hub.upstream_writes(SCORE, OLD)
         with pytest.raises(AgentError) as caught:
             await agent.store.write(

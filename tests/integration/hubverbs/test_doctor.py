@@ -14,8 +14,9 @@ from gitops_dsf.hub.resources import CLUSTERS
 from gitops_dsf.hubreader.hub import Hub, whole
 from gitops_dsf.views.doctor.registry import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
+from tests.support.agent.http import Answer, Fault, Seen
 from tests.support.apiserver import ApiServer, serving
-from tests.support.hubobjects import ARGOCD, PATHS, Object, cluster, fleet, global_set, meta
+from tests.support.hubobjects import ARGOCD, PATHS, by_path, cluster, fleet, global_set, meta
 
 SECRETS = "/api/v1/secrets"
 COLLECTIONS = (
@@ -35,7 +36,7 @@ def bare(serve: Serve) -> ApiServer:
     """A hub that serves every kind and holds the small fleet without anything around it."""
     hub = serve()
     for path in COLLECTIONS:
-        hub.objects.setdefault(path, [])
+        hub.serve(path)
     return hub
 
 
@@ -65,8 +66,8 @@ def test_a_kubeconfig_that_is_none_is_told(
 
 
 def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run) -> None:
-    for path in [path for path in bare.objects if path.startswith("/apis/dynamic-scoring.")]:
-        del bare.objects[path]
+    for path in [path for path in bare.served if path.startswith("/apis/dynamic-scoring.")]:
+        bare.served.discard(path)
     ran = run(bare, "doctor")
     assert (ran.returncode, ran.stderr) == (1, "")
     assert ran.stdout.count("our CRDs are not there") == 1
@@ -81,9 +82,9 @@ def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run
 def test_a_hub_without_anything_of_ours_is_one_line(serve: Serve, run: Run) -> None:
     hub = serve([cluster("cluster1"), global_set()])
     for path in COLLECTIONS:
-        hub.objects.setdefault(path, [])
-    for path in [path for path in hub.objects if path.startswith("/apis/dynamic-scoring.")]:
-        del hub.objects[path]
+        hub.serve(path)
+    for path in [path for path in hub.served if path.startswith("/apis/dynamic-scoring.")]:
+        hub.served.discard(path)
     ran = run(hub, "doctor")
     assert ran.returncode == 1
     line, fix, _, summary = ran.stdout.splitlines()
@@ -97,9 +98,9 @@ class Silent(ApiServer):
 
     told = threading.Event()
 
-    def answer(self, target: str, accept: str, authorization: str | None) -> tuple[int, Object]:
-        assert self.told.wait(30), "nobody was told"
-        return super().answer(target, accept, authorization)
+    def answered(self, seen: Seen) -> Answer:
+        assert self.told.wait(120), "nobody was told"
+        return super().answered(seen)
 
 
 def test_a_silent_api_server_is_told_and_a_quick_one_is_not(serve: Serve, tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_a_silent_api_server_is_told_and_a_quick_one_is_not(serve: Serve, tmp_pa
         lines.append(line)
         Silent.told.set()
 
-    with serving(Silent(objects=dict(serve().objects))) as hub:
+    with serving(Silent(serves=by_path(fleet()))) as hub:
         path = hub.kubeconfig(tmp_path / "kubeconfig")
         with Hub(context="hub", kubeconfig=path, quiet_seconds=0.01, say=say) as reader:
             assert reader.groups()
@@ -145,7 +146,7 @@ def test_warnings_count_only_when_asked(serve: Serve, run: Run) -> None:
     hub = serve()
     hub.refused = dict.fromkeys([*PATHS.values(), *COLLECTIONS], 403)
     for path in COLLECTIONS:
-        hub.objects.setdefault(path, [])
+        hub.serve(path)
     ran = run(hub, "doctor", "--strict")
     assert ran.returncode == 1, "what the hub refused may be wrong"
     assert "0 errors, 0 warnings" in ran.stdout
@@ -155,28 +156,20 @@ def test_warnings_count_only_when_asked(serve: Serve, run: Run) -> None:
 
 
 def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -> None:
-    bare.objects[SECRETS] = [
-        {
-            "metadata": meta(
-                "cluster-cluster1", ARGOCD, labels={"argocd.argoproj.io/secret-type": "cluster"}
-            ),
-            "data": {"config": "c2VjcmV0"},
-        }
-    ]
+    labels = {"argocd.argoproj.io/secret-type": "cluster"}
+    secret = {"metadata": meta("cluster-cluster1", ARGOCD, labels=labels), "data": {"config": "c2VjcmV0"}}
+    bare.serve(SECRETS, secret)
     ran = run(bare, "doctor", "-o", "json")
-    assert all("as=PartialObjectMetadataList" in accept for accept in bare.accepted[SECRETS])
-    asked = [
-        request
-        for request in bare.requests
-        if request.startswith(("/api/v1/namespaces/argocd/secrets", SECRETS))
-    ]
-    assert asked
-    assert all(request.partition("?")[0] == "/api/v1/namespaces/argocd/secrets" for request in asked)
+    asked = [seen for seen in bare.seen if "/secrets" in seen.path]
+    assert {seen.path for seen in asked} == {"/api/v1/namespaces/argocd/secrets"}
+    assert all("as=PartialObjectMetadataList" in seen.headers["accept"] for seen in asked)
     assert "c2VjcmV0" not in ran.stdout
 
 
 def test_a_hub_that_is_away_is_a_message(serve: Serve, run: Run) -> None:
-    ran = run(serve(away=True), "doctor")
+    hub = serve()
+    hub.before = lambda _seen: Fault()
+    ran = run(hub, "doctor")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "does not answer" in ran.stderr
     assert "Traceback" not in ran.stderr

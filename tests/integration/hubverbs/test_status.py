@@ -10,6 +10,7 @@ import yaml
 
 from gitops_dsf.cli.main import main
 from tests.integration.hubverbs.conftest import Run, Serve
+from tests.support.apiserver import TOKEN, ApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import (
     PATHS,
@@ -185,26 +186,25 @@ def test_a_credential_plug_in_that_is_missing_is_an_error(serve: Serve, tmp_path
 def test_a_hub_without_argocd_is_shown(serve: Serve, run: Run) -> None:
     hub = serve()
     for kind in ("Application", "ApplicationSet"):
-        del hub.objects[PATHS[kind]]
+        hub.served.discard(PATHS[kind])
     ran = run(hub, "status")
     assert "not known: the hub does not serve applicationsets.argoproj.io in namespace argocd" in ran.stdout
 
 
 def test_a_cluster_that_is_no_hub_is_said(serve: Serve, run: Run) -> None:
     hub = serve()
-    hub.objects.clear()
+    hub.served.clear()
     ran = run(hub, "status")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "this cluster is not an OCM hub" in ran.stderr
 
 
 def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run, tmp_path: Path) -> None:
-    hub = serve()
-    hub.url = hub.url.replace("127.0.0.1:", "127.0.0.1:1")[:20]
-    assert "does not answer" in run(hub, "status").stderr
+    nobody = ApiServer(port=1)
+    assert "does not answer" in run(nobody, "status").stderr
     other = serve()
     kubeconfig = other.kubeconfig(tmp_path / "other")
-    kubeconfig.write_text(kubeconfig.read_text().replace("test-token", "wrong"))
+    kubeconfig.write_text(kubeconfig.read_text().replace(f"token: {TOKEN}", "token: wrong"))
     ran = gitops_dsf("status", "--context", "hub", "--kubeconfig", kubeconfig)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "401" in ran.stderr
@@ -241,13 +241,14 @@ def test_without_a_context_the_current_one_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kubeconfig = serve().kubeconfig(tmp_path / "kubeconfig")
+    whole = kubeconfig.read_text(encoding="utf-8")
+    kubeconfig.write_text(whole.replace("current-context: hub\n", ""), encoding="utf-8")
     (tmp_path / "gitops-dsf.yaml").write_text("", encoding="utf-8")
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     monkeypatch.chdir(tmp_path)
     assert main([verb]) == 2
     assert "there is no current context: name the hub with --context" in capsys.readouterr().err
-    with kubeconfig.open("a", encoding="utf-8") as file:
-        file.write("\ncurrent-context: hub\n")
+    kubeconfig.write_text(whole, encoding="utf-8")
     assert main([verb]) in {0, 1}
     assert capsys.readouterr().err.startswith("hub: hub (the current context)\n")
     assert main([verb, "--context", "hub"]) in {0, 1}

@@ -104,7 +104,7 @@ def test_what_cannot_be_done_is_said(
 @pytest.fixture
 def hub() -> Iterator[ApiServer]:
     """It pages its lists two by two, leaves kinds out of items, and has no CRD of ours."""
-    with serving(ApiServer(page=2)) as server:
+    with serving(ApiServer(serves={}, page=2)) as server:
         yield server
 
 
@@ -115,15 +115,13 @@ def listed(item: dict[str, Any]) -> dict[str, Any]:
 def test_from_a_hub_without_our_crds(fleet: Path, hub: ApiServer, tmp_path: Path) -> None:
     words = ("import", "--context", "hub", "--kubeconfig", hub.kubeconfig(tmp_path / "kubeconfig"))
     group = "/apis/cluster.open-cluster-management.io"
-    hub.objects = {
-        f"{group}/v1/managedclusters": [listed(managed_cluster(f"ber-{number}")) for number in range(5)],
-        f"{group}/v1beta2/managedclustersets": [listed(cluster_set("default")), listed(cluster_set("edge"))],
-    }
+    hub.serve(f"{group}/v1/managedclusters", *(listed(managed_cluster(f"ber-{at}")) for at in range(5)))
+    hub.serve(f"{group}/v1beta2/managedclustersets", *(listed(cluster_set(at)) for at in ("default", "edge")))
     done = gitops_dsf(*words, cwd=fleet)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "6 added, 0 changed, 0 as they were"
     dsf = "/apis/dynamic-scoring.open-cluster-management.io/v1alpha1"
-    hub.objects[f"{dsf}/dynamicscorers"] = [listed(dynamic_scorer("sample"))]
+    hub.serve(f"{dsf}/dynamicscorers", listed(dynamic_scorer("sample")))
     done = gitops_dsf(*words, cwd=fleet)
     assert done.stdout.splitlines()[0] == "scorers/sample.yaml: DynamicScorer sample added"
 

@@ -11,8 +11,8 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.schema import crds
 from gitops_dsf.views.doctor import Finding, State
 from tests.integration.installation.conftest import Run, Serve
+from tests.support.apiserver import ApiServer
 from tests.support.hubobjects import ARGOCD, HUB, meta
-from tests.support.writablehub import WritableHub
 
 APPLIED = [
     "PATCH ConfigMap argocd-cm",
@@ -56,7 +56,7 @@ def test_an_object_that_is_refused_keeps_the_others_off_the_hub(
     serve: Serve, run: Run, rendered: Path
 ) -> None:
     hub = serve()
-    hub.forbidden = {"PATCH Application gitops-dsf-delivery", "PATCH AppProject gitops-dsf"}
+    hub.refused = {"PATCH Application gitops-dsf-delivery": 403, "PATCH AppProject gitops-dsf": 403}
     done = run(hub, "install", rendered)
     assert (done.returncode, hub.writes) == (1, [])
     assert "nothing was changed" in done.stderr
@@ -142,7 +142,7 @@ def test_wrong_usage(
 def test_what_is_missing_at_the_end_is_named(serve: Serve, run: Run, rendered: Path) -> None:
     hub = serve()
     settle(hub, rendered, run)
-    applications = hub.objects["/apis/argoproj.io/v1alpha1/applications"]
+    applications = hub.items("/apis/argoproj.io/v1alpha1/applications")
     stuck = next(item for item in applications if item["metadata"]["name"] == "gitops-dsf-works-00")
     stuck["status"]["sync"]["status"] = "OutOfSync"
     stuck["status"]["conditions"] = [{"type": "SyncError", "message": 'namespaces "eu-1" not found'}]
@@ -158,7 +158,7 @@ def test_what_is_missing_at_the_end_is_named(serve: Serve, run: Run, rendered: P
 def test_a_lease_whose_pods_are_gone_is_no_loop(serve: Serve, run: Run, rendered: Path) -> None:
     hub = serve()
     settle(hub, rendered, run)
-    (deployment,) = hub.objects["/apis/apps/v1/deployments"]
+    (deployment,) = hub.items("/apis/apps/v1/deployments")
     deployment["status"] = {"replicas": 2}
     done = run(hub, "install", rendered)
     assert done.returncode == 1
@@ -166,16 +166,19 @@ def test_a_lease_whose_pods_are_gone_is_no_loop(serve: Serve, run: Run, rendered
     assert "reconciler: no pod is ready; its image is registry.example.com/reconciler:1" in done.stderr
     waiting = {"waiting": {"reason": "ErrImagePull", "message": "not found"}}
     image = "registry.example.com/reconciler:1"
-    hub.objects["/api/v1/pods"] = [
-        {
-            "metadata": meta(
-                "gitops-dsf-reconciler-1",
-                deployment["metadata"]["namespace"],
-                labels={"app.kubernetes.io/name": "gitops-dsf-reconciler"},
-            ),
-            "status": {"containerStatuses": [{"name": "reconciler", "image": image, "state": waiting}]},
-        }
-    ]
+    hub.serve(
+        "/api/v1/pods",
+        *[
+            {
+                "metadata": meta(
+                    "gitops-dsf-reconciler-1",
+                    deployment["metadata"]["namespace"],
+                    labels={"app.kubernetes.io/name": "gitops-dsf-reconciler"},
+                ),
+                "status": {"containerStatuses": [{"name": "reconciler", "image": image, "state": waiting}]},
+            }
+        ],
+    )
     done = run(hub, "install", rendered)
     assert done.returncode == 1
     assert f"no pod is ready; image {image} cannot be pulled (ErrImagePull: not found)" in done.stderr
@@ -280,26 +283,31 @@ def test_what_was_pushed_is_installed(serve: Serve, run: Run, clone: Path) -> No
     assert "note: " not in done.stderr
 
 
-def settle(hub: WritableHub, rendered: Path, run: Run) -> None:
+def settle(hub: ApiServer, rendered: Path, run: Run) -> None:
     """Says what Argo CD and a reconciler would."""
     assert run(hub, "install", rendered, "--no-wait").returncode == 0
-    for item in hub.objects["/apis/argoproj.io/v1alpha1/applications"]:
+    for item in hub.items("/apis/argoproj.io/v1alpha1/applications"):
         if item["metadata"]["name"].startswith("gitops-dsf-"):
             sync = {"status": "Synced", "comparedTo": {"source": item["spec"]["source"]}}
             item["status"] = {"sync": sync, "health": {"status": "Healthy"}}
     established = [{"type": "Established", "status": "True"}]
-    hub.objects["/apis/apiextensions.k8s.io/v1/customresourcedefinitions"] = [
-        {**crd, "status": {"conditions": established}} for crd in crds()
-    ]
+    hub.serve(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        *[{**crd, "status": {"conditions": established}} for crd in crds()],
+    )
     pod = {"containers": [{"image": "registry.example.com/reconciler:1"}]}
-    hub.objects["/apis/apps/v1/deployments"] = [
-        {
-            "metadata": {"name": "gitops-dsf-reconciler", "namespace": HUB},
-            "spec": {"template": {"spec": pod}},
-            "status": {"replicas": 2, "readyReplicas": 1},
-        }
-    ]
+    hub.serve(
+        "/apis/apps/v1/deployments",
+        *[
+            {
+                "metadata": {"name": "gitops-dsf-reconciler", "namespace": HUB},
+                "spec": {"template": {"spec": pod}},
+                "status": {"replicas": 2, "readyReplicas": 1},
+            }
+        ],
+    )
     lease = {"holderIdentity": "pod-a", "leaseDurationSeconds": 3600, "renewTime": "2999-01-01T00:00:00Z"}
-    hub.objects["/apis/coordination.k8s.io/v1/leases"] = [
-        {"metadata": {"name": "gitops-dsf-reconciler", "namespace": HUB}, "spec": lease}
-    ]
+    hub.serve(
+        "/apis/coordination.k8s.io/v1/leases",
+        *[{"metadata": {"name": "gitops-dsf-reconciler", "namespace": HUB}, "spec": lease}],
+    )

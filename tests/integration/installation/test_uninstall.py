@@ -9,28 +9,27 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from tests.integration.installation.conftest import Run, Serve
+from tests.support.apiserver import KINDS, ApiServer, Target
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import ARGOCD, HUB
-from tests.support.writablehub import KINDS, WritableHub
 
 Object = dict[str, Any]
 LABELS = {"app.kubernetes.io/managed-by": "gitops-dsf", "app.kubernetes.io/part-of": "gitops-dsf"}
 PATHS = {kind: path for path, kind in KINDS.items()}
 
 
-def put(hub: WritableHub, kind: str, name: str, namespace: str = ARGOCD, **metadata: Any) -> Object:
+def put(hub: ApiServer, kind: str, name: str, namespace: str = ARGOCD, **metadata: Any) -> Object:
     place = {"namespace": namespace} if namespace else {}
     item: Object = {"metadata": {"name": name, **place, "labels": LABELS, **metadata}, "spec": {}}
-    hub.objects[PATHS[kind]].append(item)
+    hub.objects[Target.of(PATHS[kind]).plural, namespace, name] = item
     return item
 
 
 @pytest.fixture
-def hub(serve: Serve) -> WritableHub:
+def hub(serve: Serve) -> ApiServer:
     """A hub with one object of each kind of ours, and a generated Application."""
     found = serve()
-    for items in found.objects.values():
-        items.clear()
+    found.objects.clear()
     put(found, "Application", "gitops-dsf-platform", finalizers=["resources-finalizer.argocd.argoproj.io"])
     put(found, "AppProject", "gitops-dsf")
     put(found, "ApplicationSet", "guestbook")
@@ -45,7 +44,7 @@ def hub(serve: Serve) -> WritableHub:
     return found
 
 
-def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: WritableHub, run: Run) -> None:
+def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: ApiServer, run: Run) -> None:
     done = run(hub, "uninstall")
     assert done.returncode == 0, done.stderr
     assert hub.writes == [
@@ -63,16 +62,16 @@ def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: Writabl
     assert hub.bodies["DELETE ApplicationSet guestbook"]["propagationPolicy"] == "Orphan"
     assert hub.bodies["PATCH Application gitops-dsf-platform"] == {"metadata": {"finalizers": None}}
     assert "Application argocd/guestbook-cluster1: they run on where they are" in done.stdout
-    assert [item["metadata"]["name"] for item in hub.objects[PATHS["Service"]]] == ["of-somebody-else"]
+    assert [item["metadata"]["name"] for item in hub.items(PATHS["Service"])] == ["of-somebody-else"]
 
 
-def test_a_dry_run_deletes_nothing(hub: WritableHub, run: Run) -> None:
+def test_a_dry_run_deletes_nothing(hub: ApiServer, run: Run) -> None:
     done = run(hub, "uninstall", "--dry-run")
     assert (done.returncode, hub.writes) == (0, [])
     assert "ApplicationSet argocd/guestbook: would be deleted" in done.stdout
 
 
-def test_a_second_run_finds_nothing(hub: WritableHub, run: Run) -> None:
+def test_a_second_run_finds_nothing(hub: ApiServer, run: Run) -> None:
     run(hub, "uninstall")
     hub.writes.clear()
     done = run(hub, "uninstall")
@@ -80,8 +79,8 @@ def test_a_second_run_finds_nothing(hub: WritableHub, run: Run) -> None:
     assert "no object of gitops-dsf is on this hub" in done.stdout
 
 
-def test_placed_applications_are_deleted_on_request(hub: WritableHub, run: Run) -> None:
-    for item in hub.objects[PATHS["Application"]]:
+def test_placed_applications_are_deleted_on_request(hub: ApiServer, run: Run) -> None:
+    for item in hub.items(PATHS["Application"]):
         item["spec"] = {"project": "gitops-dsf"}
     told = run(hub, "uninstall", "--delete-applications", "--dry-run")
     assert "AppProject argocd/gitops-dsf: would be deleted" in told.stdout
@@ -113,7 +112,7 @@ def test_placed_applications_are_deleted_on_request(hub: WritableHub, run: Run) 
     ],
 )
 def test_what_another_program_would_bring_back_is_left_alone(
-    hub: WritableHub, run: Run, kind: str, name: str, metadata: Object, owner: str
+    hub: ApiServer, run: Run, kind: str, name: str, metadata: Object, owner: str
 ) -> None:
     put(hub, kind, name, "argocd", **metadata)
     done = run(hub, "uninstall")
@@ -122,7 +121,7 @@ def test_what_another_program_would_bring_back_is_left_alone(
 
 
 @pytest.mark.usefixtures("hasty")
-def test_agents_that_do_not_go_are_named_and_keep_their_rights(hub: WritableHub, run: Run) -> None:
+def test_agents_that_do_not_go_are_named_and_keep_their_rights(hub: ApiServer, run: Run) -> None:
     hub.stuck = {"ManagedClusterAddOn"}
     done = run(hub, "uninstall")
     assert done.returncode == 1
@@ -132,7 +131,7 @@ def test_agents_that_do_not_go_are_named_and_keep_their_rights(hub: WritableHub,
     assert "DELETE ClusterManagementAddOn gitops-dsf-agent" in hub.writes
 
 
-def test_what_stays_is_told_with_a_reason(hub: WritableHub, run: Run) -> None:
+def test_what_stays_is_told_with_a_reason(hub: ApiServer, run: Run) -> None:
     crd = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
     put(hub, "CustomResourceDefinition", crd, "")
     put(
@@ -142,7 +141,7 @@ def test_what_stays_is_told_with_a_reason(hub: WritableHub, run: Run) -> None:
         "cluster1",
         labels={"app.kubernetes.io/managed-by": "gitops-dsf-agent"},
     )
-    platform = hub.objects[PATHS["Application"]][0]
+    platform = hub.items(PATHS["Application"])[0]
     platform["status"] = {
         "resources": [
             {"group": "argoproj.io", "kind": "ApplicationSet", "namespace": ARGOCD, "name": "guestbook"},
@@ -159,14 +158,12 @@ def test_what_stays_is_told_with_a_reason(hub: WritableHub, run: Run) -> None:
 
 
 @pytest.fixture
-def current(hub: WritableHub, tmp_path: Path) -> Path:
+def current(hub: ApiServer, tmp_path: Path) -> Path:
     """A kubeconfig whose current context is the hub."""
-    path = hub.kubeconfig(tmp_path / "current")
-    path.write_text(f"{path.read_text('utf-8')}current-context: hub\n", encoding="utf-8")
-    return path
+    return hub.kubeconfig(tmp_path / "current")
 
 
-def test_a_hub_that_was_not_named_is_left_alone(hub: WritableHub, current: Path) -> None:
+def test_a_hub_that_was_not_named_is_left_alone(hub: ApiServer, current: Path) -> None:
     done = gitops_dsf("uninstall", "--kubeconfig", current)
     assert (done.returncode, hub.writes) == (2, [])
     assert "uninstall needs the name of the hub: write --context hub, or --yes" in done.stderr
@@ -180,7 +177,7 @@ def test_a_hub_that_was_not_named_is_left_alone(hub: WritableHub, current: Path)
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
 def test_a_person_is_asked_for_the_current_context(
-    hub: WritableHub,
+    hub: ApiServer,
     current: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -197,7 +194,7 @@ def test_a_person_is_asked_for_the_current_context(
     assert bool(hub.writes) is (code == 0)
 
 
-def test_a_project_of_other_applications_stays(hub: WritableHub, run: Run) -> None:
+def test_a_project_of_other_applications_stays(hub: ApiServer, run: Run) -> None:
     """Argo CD neither syncs nor deletes an Application without its project."""
     other = put(hub, "Application", "by-hand", labels={})
     other["spec"] = {"project": "gitops-dsf"}
@@ -209,7 +206,7 @@ def test_a_project_of_other_applications_stays(hub: WritableHub, run: Run) -> No
     assert "AppProject argocd/gitops-dsf: Application argocd/by-hand belongs to it" in done.stdout
 
 
-def test_health_checks_in_argocd_cm_are_given_up(hub: WritableHub, run: Run) -> None:
+def test_health_checks_in_argocd_cm_are_given_up(hub: ApiServer, run: Run) -> None:
     put(
         hub,
         "ConfigMap",
@@ -217,7 +214,7 @@ def test_health_checks_in_argocd_cm_are_given_up(hub: WritableHub, run: Run) -> 
         labels={},
         managedFields=[{"manager": "gitops-dsf", "operation": "Apply"}],
     )
-    hub.objects[PATHS["ConfigMap"]][0]["data"] = {"url": "https://argocd.example.com"}
+    hub.items(PATHS["ConfigMap"])[0]["data"] = {"url": "https://argocd.example.com"}
     done = run(hub, "uninstall")
     assert done.returncode == 0
     assert "ConfigMap argocd/argocd-cm: our health checks removed" in done.stdout

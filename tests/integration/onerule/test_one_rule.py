@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError
@@ -29,6 +28,7 @@ from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
 from tests.support import yamlfast
 from tests.support.agent.http import HttpFake, Reply
+from tests.support.apiserver import kubeconfig
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says
 from tests.support.virtual_time import wall
@@ -36,22 +36,12 @@ from tests.support.virtual_time import wall
 Status = Callable[[ObjectHub], Any]
 
 
-def kubeconfig_of(url: str, folder: Path) -> Path:
-    parts = {"clusters": {"server": url}, "users": {}, "contexts": {"cluster": "hub", "user": "hub"}}
-    entries = {kind: [{"name": "hub", kind.removesuffix("s"): part}] for kind, part in parts.items()}
-    found = folder / "kubeconfig"
-    found.write_text(
-        yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **entries})
-    )
-    return found
-
-
 @pytest.fixture
 def status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Status:
     """What `gitops-dsf status` says of the scorer cpu: its cells by cluster."""
 
     async def run(hub: ObjectHub) -> dict[str, Any]:
-        where = ["--context", "hub", "--kubeconfig", str(kubeconfig_of(hub.url, tmp_path))]
+        where = ["--context", "hub", "--kubeconfig", str(hub.kubeconfig(tmp_path / "kubeconfig"))]
         namespaces = ["--hub-namespace", NAMESPACE, "--argocd-namespace", ARGOCD]
         assert await asyncio.to_thread(main, ["status", *where, *namespaces, "-o", "json"]) == 0
         page = json.loads(capsys.readouterr().out)
@@ -236,7 +226,7 @@ async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path:
     async with HttpFake(lambda _seen: Reply(body=b'{"status": "ok"}')) as server:
 
         def asked() -> list[msgspec.Raw]:
-            with Hub(context="hub", kubeconfig=kubeconfig_of(server.url, tmp_path)) as hub:
+            with Hub(context="hub", kubeconfig=kubeconfig(tmp_path / "kubeconfig", server=server.url)) as hub:
                 return list(hub.items(CLUSTERS.path))
 
         async with HubApi(load=lambda: Access(host=server.url, trust=ssl.create_default_context())) as api:

@@ -233,7 +233,7 @@ def hub(**facts: Any) -> ApiServer:
         "v1alpha1/addonplacementscores": [score(*item) for item in VALUES.items()],
         **facts,
     }
-    return ApiServer(objects={f"{GROUP}/{path}": items for path, items in objects.items()}, page=2)
+    return ApiServer(serves={f"{GROUP}/{path}": items for path, items in objects.items()}, page=2)
 
 
 def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None:

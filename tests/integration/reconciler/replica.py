@@ -13,8 +13,9 @@ from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.shared import Shared
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.support import hubobjects
+from tests.support.apiserver import Object
 from tests.support.hubobjects import ARGOCD, HUB, stamp
-from tests.support.objecthub import Object, ObjectHub
+from tests.support.objecthub import ObjectHub
 from tests.support.virtual_time import wall
 
 

@@ -10,7 +10,8 @@ from gitops_dsf.reconciler.events import (
 )
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.metrics import Metrics
-from tests.support.objecthub import Object, ObjectHub
+from tests.support.apiserver import Object
+from tests.support.objecthub import ObjectHub
 
 
 def thing(name: str = "thing", uid: str = "7") -> Reference:

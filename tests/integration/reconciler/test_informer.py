@@ -12,7 +12,8 @@ import pytest
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import STALE_SECONDS, Informer
 from tests.integration.reconciler.replica import running
-from tests.support.objecthub import HANG, Object, ObjectHub
+from tests.support.apiserver import HANG, TOKEN, Object
+from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
 
 PATH = "/apis/example.com/v1/things"
@@ -52,7 +53,7 @@ def holds(hub: ObjectHub, **things: Any) -> None:
 
 @asynccontextmanager
 async def following(
-    hub: ObjectHub, *, resync_seconds: float = 3600, token: Callable[[], str] = lambda: "any"
+    hub: ObjectHub, *, resync_seconds: float = 3600, token: Callable[[], str] = lambda: TOKEN
 ) -> AsyncIterator[tuple["Informer[int]", Changes]]:
     async with hub.api(token=token) as api:
         changes: Changes = []
@@ -184,7 +185,7 @@ async def test_an_informer_that_hears_nothing_for_too_long_is_broken(hub: Object
             assert informer.broken == ""
             now += 1
             assert informer.broken == "things: nothing was heard from the API server for more than 150 s"
-            hub.writers[-1].close()
+            hub.drop()
             await until(lambda: not informer.broken)
 
 
@@ -258,9 +259,9 @@ async def test_a_page_that_takes_long_to_arrive_is_no_clock_that_is_behind() -> 
         writer.write(b"{}")
         writer.close()
 
-    hub = ObjectHub()
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, hub.api() as api:
-        hub.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        await api.get(PATH)
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        api = ObjectHub(port=server.sockets[0].getsockname()[1]).api()
+        async with api:
+            await api.get(PATH)
         assert api.clock.known
         assert api.clock.offset == pytest.approx(0, abs=0.1)

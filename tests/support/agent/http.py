@@ -5,7 +5,7 @@ import json
 import socket
 import ssl
 import struct
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -67,7 +67,15 @@ class Fault:
     """Repeats until the peer closes. Otherwise the connection is reset after the last write."""
 
 
-Handler = Callable[[Seen], Awaitable[Reply | Fault] | Reply | Fault]
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """An answer in chunks that lasts until its pieces end, or until the peer closes."""
+
+    pieces: AsyncIterator[bytes]
+
+
+Answer = Reply | Fault | Stream
+Handler = Callable[[Seen], Awaitable[Answer] | Answer]
 
 
 class HttpFake:
@@ -113,9 +121,13 @@ class HttpFake:
     async def stop(self) -> None:
         if self._server is not None:
             self._server.close()
+        self.drop()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def drop(self) -> None:
+        """Ends all connections."""
         for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def use_tls(self, context: ssl.SSLContext) -> None:
         """Sets the TLS context for the next start."""
@@ -160,12 +172,31 @@ class HttpFake:
             answer = await answer
         if isinstance(answer, Fault):
             return await self._fault(answer, reader, writer)
+        if isinstance(answer, Stream):
+            return await self._stream(answer, reader, writer)
         named = {"Content-Length": str(len(answer.body)), **answer.headers}
         lines = [f"HTTP/1.1 {answer.status} Whatever", *(f"{name}: {value}" for name, value in named.items())]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
         writer.write(answer.body)
         await writer.drain()
         return True
+
+    @staticmethod
+    async def _stream(stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        async def pump() -> None:
+            async for piece in stream.pieces:
+                writer.write(piece)
+                await writer.drain()
+
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        tasks = [asyncio.create_task(pump()), asyncio.create_task(reader.read())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return False
 
     async def _fault(self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         for piece in fault.writes:
@@ -180,6 +211,11 @@ class HttpFake:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
         return False
+
+
+def chunk(data: bytes) -> bytes:
+    """One chunk of a stream; an empty one ends it."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def head(*, length: int | None = None, status: int = 200, extra: str = "") -> bytes:

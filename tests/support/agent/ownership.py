@@ -1,5 +1,5 @@
 """Ownership of the fields of a status by server-side apply and updates, as far as AddOnPlacementScores need
-it. tests/hub/test_agent_hub_fake.py compares it with a real API server.
+it. tests/hub/test_api_server.py compares it with a real API server.
 """
 
 import json

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 from gitops_dsf.reconciler.hub.view import HubView
 from tests.integration.reconciler.scorers.scorerhub import NAMESPACE, ScorerHub, leading
-from tests.support.objecthub import Object, ObjectHub
+from tests.support.apiserver import Object
+from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer
 
 NOBODY = "http://127.0.0.1:1/config"

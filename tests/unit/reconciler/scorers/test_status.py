@@ -17,8 +17,8 @@ from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, He
 from gitops_dsf.reconciler.scorers.status import desired_status, patch
 from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, Page
+from tests.support.apiserver import merged
 from tests.support.fleets import JSON_VALUES
-from tests.support.objecthub import merged
 
 GOOD = Page(url="http://a/healthz", media="", body=b"ok")
 BAD = Fault(reason="Status", message="answers 500")
