@@ -5,22 +5,9 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
 NOISE_PERCENT: Final = 0.8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Turn:
-    """A linear change of the load in percent. Times are Unix seconds."""
-
-    start: float
-    seconds: float
-    before: float
-    after: float
-
-    def at(self, when: float) -> float:
-        """The percentage at a time at or after the start."""
-        part = 1.0 if self.seconds <= 0 else min((when - self.start) / self.seconds, 1.0)
-        return self.before + part * (self.after - self.before)
 
 
 @dataclass(kw_only=True)
@@ -32,20 +19,20 @@ class ClusterLoad:
     """Before the first change."""
     instance_type: str
     cores: int
-    turns: list[Turn] = field(default_factory=list)
+    points: list[tuple[float, float]] = field(default_factory=list)
+    """Unix seconds and percentages, between which the load changes evenly."""
 
     def turn(self, to: float, *, seconds: float, now: float) -> None:
         """Starts a change of the load to ``to`` percent within ``seconds``."""
-        self.turns.append(
-            Turn(start=now, seconds=seconds, before=self.mean(now), after=min(max(to, 0.0), 100.0))
-        )
+        past = [point for point in self.points if point[0] < now]
+        self.points = [*past, (now, self.mean(now)), (now + seconds, to)]
 
     def mean(self, when: float) -> float:
         """The percentage without noise."""
-        for turn in reversed(self.turns):
-            if when >= turn.start:
-                return turn.at(when)
-        return self.percent
+        if not self.points:
+            return self.percent
+        times, percents = zip(*self.points, strict=True)
+        return float(np.interp(when, times, percents))
 
     def at(self, when: float) -> float:
         """The percentage with a little noise, 0 to 100."""

@@ -5,7 +5,6 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,15 +15,6 @@ START_SECONDS = 30.0
 STOP_SECONDS = 6.0
 TAIL_LINES = 12
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Program:
-    """A running program. Its output goes to ``log``."""
-
-    name: str
-    process: subprocess.Popen[bytes]
-    log: Path
 
 
 class Programs:
@@ -39,17 +29,16 @@ class Programs:
         self._logs = logs
         self._register = register
         self._stop = stop
-        self._running: list[Program] = []
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(
         self, name: str, command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
-    ) -> Program:
-        """Starts a program with PATH and the given environment only."""
+    ) -> None:
+        """Starts a program with PATH and the given environment only. Its output goes to a log of its name."""
         self._logs.mkdir(parents=True, exist_ok=True)
-        log = self._logs / f"{name}.log"
         base = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ}
-        with log.open("wb") as out:
-            process = subprocess.Popen(
+        with self._log(name).open("wb") as out:
+            self._running[name] = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -57,20 +46,19 @@ class Programs:
                 env={**base, "PYTHONUNBUFFERED": "1", **(environment or {})},
                 start_new_session=True,
             )
-        program = Program(name=name, process=process, log=log)
-        self._running.append(program)
-        self._register.write_text(
-            "".join(f"{item.process.pid} {item.name}\n" for item in self._running), "utf-8"
-        )
-        return program
+        lines = (f"{process.pid} {name}\n" for name, process in self._running.items())
+        self._register.write_text("".join(lines), "utf-8")
 
-    def port(self, program: Program, pattern: str) -> int:
-        """Waits until the log shows the port that the program listens on, the first group of the pattern."""
+    def port(self, name: str, pattern: str) -> int:
+        """Waits until the log shows the port that a program listens on, the first group of the pattern."""
+        log = self._log(name)
         found = self.until(
-            lambda: re.findall(pattern, program.log.read_text("utf-8", "replace")),
-            what=f"{program.name} listens",
+            lambda: re.findall(pattern, log.read_text("utf-8", "replace")), what=f"{name} listens"
         )
         return int(found[0])
+
+    def _log(self, name: str) -> Path:
+        return self._logs / f"{name}.log"
 
     def until(self, condition: Callable[[], T], *, what: str) -> T:
         """Waits for a condition, and returns its answer. Raises GitopsDsfError with ``what`` when a program
@@ -88,28 +76,28 @@ class Programs:
 
     def check(self) -> None:
         """Raises GitopsDsfError if any program has ended."""
-        for program in self._running:
-            code = program.process.poll()
-            if code is not None:
-                last = "\n    ".join(program.log.read_text("utf-8", "replace").splitlines()[-TAIL_LINES:])
+        for name, process in self._running.items():
+            if (code := process.poll()) is not None:
+                log = self._log(name)
+                last = "\n    ".join(log.read_text("utf-8", "replace").splitlines()[-TAIL_LINES:])
                 raise GitopsDsfError(
-                    f"{program.name} ended by itself with code {code}. The end of {program.log}:\n    {last}"
+                    f"{name} ended by itself with code {code}. The end of {log}:\n    {last}"
                 )
 
     def stop(self) -> int:
         """Stops all, the last started first: SIGTERM to each, SIGKILL to those that still run after
         STOP_SECONDS. Returns how many there were.
         """
-        ending = self._running[::-1]
-        for program in ending:
-            program.process.terminate()
+        ending = [*reversed(self._running.values())]
+        for process in ending:
+            process.terminate()
         end = time.monotonic() + STOP_SECONDS
-        for program in ending:
+        for process in ending:
             try:
-                program.process.wait(timeout=max(0.0, end - time.monotonic()))
+                process.wait(timeout=max(0.0, end - time.monotonic()))
             except subprocess.TimeoutExpired:
-                program.process.kill()
-                program.process.wait()
+                process.kill()
+                process.wait()
         self._running.clear()
         self._register.unlink(missing_ok=True)
         return len(ending)

@@ -85,23 +85,18 @@ class Stage:
 
     def start_scorers(self) -> dict[str, str]:
         """Starts each sample scorer as a process. Returns their `host:port` by score name."""
-        started = {
-            name: self.programs.start(
-                f"scorer-{name}",
-                [*PRODUCT, "scorer", "run", f"{folder}:app", "--app-dir", EXAMPLES / folder, "--port", "0"],
-            )
-            for name, (folder, _) in SCORERS.items()
-        }
+        for name, (folder, _) in SCORERS.items():
+            options: list[str | Path] = ["--app-dir", EXAMPLES / folder, "--port", "0"]
+            command = [*PRODUCT, "scorer", "run", f"{folder}:app", *options]
+            self.programs.start(f"scorer-{name}", command)
         found = {}
-        for name, program in started.items():
-            port = self.programs.port(program, r"running on http://127\.0\.0\.1:(\d+)")
-            found[name] = f"{HOST}:{port}"
-            self._services[SCORERS[name][1]] = found[name]
+        for name, (_, service) in SCORERS.items():
+            port = self.programs.port(f"scorer-{name}", r"running on http://127\.0\.0\.1:(\d+)")
+            found[name] = self._services[service] = f"{HOST}:{port}"
         return found
 
     def start_agents(self) -> dict[str, str]:
         """Starts an agent per cluster. Returns the `host:port` of their metrics by cluster."""
-        started = {}
         for cluster, load in self.loads.items():
             # Scoring APIs that start later are found, too.
             proxy = self._stack.enter_context(network(load, self._services))
@@ -112,14 +107,10 @@ class Stage:
                 f"--metrics-address={HOST}:0",
                 "--splay=0",
             ]
-            environment = {"HTTP_PROXY": f"http://{proxy}"}
-            started[cluster] = self.programs.start(
-                f"agent-{cluster}",
-                [sys.executable, "-P", "-m", "dsf_agent", "run", *flags],
-                environment=environment,
-            )
-        for cluster, program in started.items():
-            port = self.programs.port(program, r"serving /metrics on port (\d+)")
+            command = [sys.executable, "-P", "-m", "dsf_agent", "run", *flags]
+            self.programs.start(f"agent-{cluster}", command, environment={"HTTP_PROXY": f"http://{proxy}"})
+        for cluster in self.loads:
+            port = self.programs.port(f"agent-{cluster}", r"serving /metrics on port (\d+)")
             self.hub.agents[cluster] = f"{HOST}:{port}"
         return self.hub.agents
 

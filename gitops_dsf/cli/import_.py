@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings, chosen_context, read_named
 from gitops_dsf.errors import UsageError
@@ -118,35 +118,22 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
 
 
 def _report(found: "Import", *, dry_run: bool) -> None:
+    def tell(line: "Line", text: str, *, out: TextIO = sys.stderr) -> None:
+        print(f"{found.root / line.file}: {line.kind} {line.name}{text}", file=out)
+
     for line in found.added:
-        print(f"{_where(found, line)}: {line.kind} {line.name} added")
+        tell(line, " added", out=sys.stdout)
     for line in found.changed:
-        print(f"{_where(found, line)}: {line.kind} {line.name}: {'; '.join(line.changes)}")
+        tell(line, f": {'; '.join(line.changes)}", out=sys.stdout)
     for line in found.differing:
-        print(
-            f"{_where(found, line)}: {line.kind} {line.name} is another one on the hub"
-            f" ({'; '.join(line.changes)}); left alone, --overwrite takes the hub's",
-            file=sys.stderr,
-        )
+        changes = "; ".join(line.changes)
+        tell(line, f" is another one on the hub ({changes}); left alone, --overwrite takes the hub's")
     for line in found.refused:
-        print(
-            f"{_where(found, line)}: {line.kind} {line.name} is not written: {'; '.join(line.changes)}",
-            file=sys.stderr,
-        )
+        tell(line, f" is not written: {'; '.join(line.changes)}")
     for line in found.missing:
-        print(
-            f"{_where(found, line)}: {line.kind} {line.name} is not on the hub; remove it here if it has left"
-            " the fleet",
-            file=sys.stderr,
-        )
+        tell(line, " is not on the hub; remove it here if it has left the fleet")
     if found.skipped:
         print(f"passed over: {', '.join(found.skipped)}", file=sys.stderr)
     would = "would be " if dry_run else ""
-    print(
-        f"{len(found.added)} {would}added, {len(found.changed)} {would}changed, {found.unchanged} as they"
-        " were"
-    )
-
-
-def _where(found: "Import", line: "Line") -> str:
-    return str(found.root / line.file)
+    counts = f"{len(found.added)} {would}added, {len(found.changed)} {would}changed"
+    print(f"{counts}, {found.unchanged} as they were")

@@ -10,6 +10,9 @@ KEYWORDS: Final = frozenset(
     {"block", "break", "continue", "define", "else", "end", "if", "nil", "range", "template", "with"}
 )
 _ENDS_A_WORD: Final = frozenset(SPACES + ".,|:)(")
+_SPACE: Final = re.compile(r"[ \t\r\n](?:(?![ \t\r\n]-\}\})[ \t\r\n])*")
+"""The last blank before -}} belongs to that."""
+_STRING: Final = re.compile(r"""(["'])(?:\\[^\n]|(?!\1)[^\\\n])*\1|`[^`]*`""")
 _NUMBER: Final = re.compile(r"[+-]?[0-9.][0-9a-zA-Z_.+]*|[+-]")
 
 
@@ -87,11 +90,8 @@ def _action(text: str, start: int, at: int) -> Generator[Token, None, int]:
 
 def _token(text: str, at: int) -> Token:
     sign = text[at]
-    if sign in SPACES:
-        end = at
-        while text[end : end + 1] in tuple(SPACES) and (end == at or _close(text, end) is None):
-            end += 1
-        return Token("space", text[at:end], at)
+    if found := _SPACE.match(text, at):
+        return Token("space", found[0], at)
     if sign in "\"'`":
         return _quoted(text, at)
     if sign in "$." and not (sign == "." and text[at + 1 : at + 2] in tuple("0123456789")):
@@ -139,15 +139,6 @@ def _alphanumeric(sign: str) -> bool:
 
 def _quoted(text: str, at: int) -> Token:
     quote = text[at]
-    end = at + 1
-    while end < len(text) and text[end] != quote:
-        if quote != "`":
-            if text[end] == "\\":
-                end += 1
-            if text[end : end + 1] == "\n":
-                break
-        end += 1
-    if text[end : end + 1] != quote:
+    if (found := _STRING.match(text, at)) is None:
         raise TemplateError(f"{quote} has no second one", at, f"write {quote} where the text ends")
-    kind = "number" if quote == "'" else "string"
-    return Token(kind, text[at : end + 1], at)
+    return Token("number" if quote == "'" else "string", found[0], at)
