@@ -3,7 +3,7 @@
 and documents that cannot be told apart.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tests.golden.findings_cases import (
     CLUSTER,
@@ -719,23 +719,3 @@ def _words() -> Iterator[tuple[str, Documents]]:
         spec,
     ):
         yield case(f"in apps: {', '.join(text.splitlines()[:2])}", apps=f"{text}\n")
-
-
-CASES: Mapping[str, Documents] = dict(
-    case
-    for group in (
-        _images,
-        _rollouts,
-        _settings,
-        _hosts,
-        _applications,
-        _raw,
-        _argocd,
-        _sources,
-        _left_out,
-        _score_tests,
-        _shared,
-        _words,
-    )
-    for case in group()
-)

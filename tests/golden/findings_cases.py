@@ -1130,7 +1130,7 @@ def _secrets() -> Iterator[tuple[str, Documents]]:
     )
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return text if text.startswith("'") else f"'{text}'"
 
 
@@ -1143,9 +1143,9 @@ def _urls() -> Iterator[tuple[str, Documents]]:
     """):
         yield f"configURL {url}", {"scorers": SCORER.replace("http://api.svc:8000/config", url)}
         yield case(
-            f"scoring.host {url}", scorers=SCORER.replace("scoring: {", f"scoring: {{host: {_quoted(url)}, ")
+            f"scoring.host {url}", scorers=SCORER.replace("scoring: {", f"scoring: {{host: {quoted(url)}, ")
         )
-        yield f"source.host {url}", {"scorers": asking("up").replace("http://prom:9090", _quoted(url))}
+        yield f"source.host {url}", {"scorers": asking("up").replace("http://prom:9090", quoted(url))}
     for path in ("/a", "a", "/a?b", "/a#b", "'/a b'", "''"):
         yield f"scoring.path {path}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{path: {path}, ")}
         yield f"source.path {path}", {"scorers": asking("up").replace("host:", f"path: {path}, host:")}
@@ -1493,33 +1493,3 @@ def _texts() -> Iterator[tuple[str, Documents]]:
         yield f"PromQL: {query}", {"scorers": asking(query)}
         metricsql = asking(query).replace("host:", "dialect: MetricsQL, host:")
         yield f"MetricsQL: {query}", {"scorers": metricsql}
-
-
-CASES: Mapping[str, Documents] = dict(
-    case
-    for group in (
-        _queries,
-        _durations,
-        _locks,
-        _names,
-        _masks,
-        _selectors,
-        _labels,
-        _rankings,
-        _targets,
-        _placements,
-        _prioritizers,
-        _application_sets,
-        _credentials,
-        _secrets,
-        _urls,
-        _metric_sources,
-        _upstream,
-        _more,
-        _others,
-        _agents,
-        _pages,
-        _texts,
-    )
-    for case in group()
-)

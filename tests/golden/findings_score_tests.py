@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - texts of documents
 """Small repositories with tests of scores, for tests/golden/test_findings.py, by name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tests.golden.findings_cases import APP, SCORER, Documents, both, case, second
 
@@ -155,8 +155,3 @@ def _fields() -> Iterator[tuple[str, Documents]]:
     ):
         yield f"expect {expect}", {"apps": APP, "tests": score_test("", expect)}
     yield "a test in another folder", {"apps": both(APP, score_test())}
-
-
-CASES: Mapping[str, Documents] = dict(
-    case for group in (_notation, _names, _items, _twice, _fields) for case in group()
-)

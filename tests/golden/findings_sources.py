@@ -3,7 +3,7 @@
 each other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tests.golden.findings_cases import (
     CLUSTER,
@@ -833,10 +833,3 @@ def _every_field() -> Iterator[tuple[str, Documents]]:
             f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {spec}\n"
         )
         yield f"an ApplicationSet with every field{title}", {"apps": both(placement("{}"), text)}
-
-
-CASES: Mapping[str, Documents] = dict(
-    case
-    for group in (_on_the_hub, _pushed, _measured, _without_an_api, _beside_mistakes, _every_field)
-    for case in group()
-)

@@ -5,8 +5,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from gitops_dsf.simulator import explain
 from tests.support.goldentext import GoldenText
 from tests.unit.simulator.hub import oracle
@@ -34,6 +32,5 @@ def test_the_file_has_every_scenario(update_golden: bool) -> None:
     GOLDEN.check_cases(update=update_golden)
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_what_is_said_about_a_scenario(name: str) -> None:
-    GOLDEN.check(name)
+def test_what_is_said_about_the_scenarios() -> None:
+    GOLDEN.check(*SCENARIOS)

@@ -3,7 +3,10 @@
 Most are near a limit of a rule, on either side. `make golden` writes what the rules say now; review the diff.
 """
 
+from collections.abc import Mapping
+from inspect import isfunction
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -14,16 +17,26 @@ from tests.golden import (
     findings_score_tests,
     findings_sources,
 )
+from tests.golden.findings_cases import Documents
 from tests.support.goldentext import GoldenText
 from tests.support.repositories import findings
 
-CASES = {
-    **findings_cases.CASES,
-    **findings_sources.CASES,
-    **findings_score_tests.CASES,
-    **findings_boundaries.CASES,
-    **findings_pace.CASES,
+
+def groups(module: ModuleType) -> Mapping[str, Mapping[str, Documents]]:
+    """The cases of each function whose name begins with an underscore, in the order of the file."""
+    own = (item for item in vars(module).values() if isfunction(item) and item.__module__ == module.__name__)
+    prefix = module.__name__.rpartition("findings_")[2]
+    return {f"{prefix}{item.__name__}": dict(item()) for item in own if item.__name__.startswith("_")}
+
+
+GROUPS = {
+    **groups(findings_cases),
+    **groups(findings_sources),
+    **groups(findings_score_tests),
+    **groups(findings_boundaries),
+    "pace": findings_pace.CASES,
 }
+CASES = {name: documents for cases in GROUPS.values() for name, documents in cases.items()}
 
 
 def found(name: str) -> list[str]:
@@ -44,6 +57,6 @@ def test_the_file_has_every_case(update_golden: bool) -> None:
     GOLDEN.check_cases(update=update_golden)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_findings_about_a_repository(name: str) -> None:
-    GOLDEN.check(name)
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_findings_about_the_repositories_of_a_group(group: str) -> None:
+    GOLDEN.check(*GROUPS[group])

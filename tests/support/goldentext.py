@@ -35,8 +35,10 @@ class GoldenText:
             self.__dict__.pop("lines", None)
         assert list(self.lines) == list(self.cases)
 
-    def check(self, name: str) -> None:
-        """What is said about a case is what the file has."""
-        assert self.said(name) == self.lines.get(name), (
+    def check(self, *names: str) -> None:
+        """What is said about these cases is what the file has."""
+        now = {name: self.said(name) for name in names}
+        changed = [name for name in names if now[name] != self.lines.get(name)]
+        assert {name: now[name] for name in changed} == {name: self.lines.get(name) for name in changed}, (
             "the texts changed: review them, then run `make golden`"
         )

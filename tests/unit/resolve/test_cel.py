@@ -22,11 +22,14 @@ EXPRESSIONS = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))
 REFUSED = "refused"
 
 
-@pytest.mark.parametrize(("expression", "answers"), EXPRESSIONS, ids=range(len(EXPRESSIONS)))
-def test_nothing_is_blamed_that_ocm_accepts(expression: str, answers: str | list[bool | str]) -> None:
+def test_nothing_is_blamed_that_ocm_accepts() -> None:
     """What is said to be refused, OCM refused; what is said to be no bool was true on no cluster."""
-    for mistake in check(expression):
-        assert answers == REFUSED or (" yields " in mistake.message and True not in answers)
+    assert [
+        f"{expression}: OCM {answers}, {mistake.message}"
+        for expression, answers in EXPRESSIONS
+        for mistake in check(expression)
+        if answers != REFUSED and (" yields " not in mistake.message or True in answers)
+    ] == []
 
 
 def test_most_of_what_ocm_refuses_is_found() -> None:

@@ -39,24 +39,24 @@ def predicates() -> CelPredicates:
     return HubState.build(documents).cel
 
 
-@pytest.mark.parametrize(("expression", "answers"), DATA["expressions"], ids=range(len(DATA["expressions"])))
-def test_answers_as_go_does(
-    predicates: CelPredicates, expression: str, answers: str | list[bool | str]
-) -> None:
+def test_answers_as_go_does(predicates: CelPredicates) -> None:
     """Never another answer than OCM's; a refusal for a refusal."""
-    checked = predicates.check(expression)
-    if isinstance(checked, Unsupported):
-        return
-    assert (checked is not None) == (answers == REFUSED), f"{expression}: OCM {answers}, simulator {checked}"
-    if answers == REFUSED:
-        return
-    found = [predicates.answer(expression, number) for number in range(len(answers))]
-    want = [
-        answer if isinstance(answer, Unsupported) else expected is True
-        for answer, expected in zip(found, answers, strict=True)
-    ]
-    got = [answer if isinstance(answer, Unsupported) else answer is True for answer in found]
-    assert got == want, f"{expression}: OCM {answers}, simulator {found}"
+    wrong = []
+    for expression, answers in DATA["expressions"]:
+        checked = predicates.check(expression)
+        if isinstance(checked, Unsupported):
+            continue
+        if (checked is not None) != (answers == REFUSED):
+            wrong.append(f"{expression}: OCM {answers}, simulator {checked}")
+        elif answers != REFUSED:
+            found = [predicates.answer(expression, number) for number in range(len(answers))]
+            if any(
+                (answer is True) != (expected is True)
+                for answer, expected in zip(found, answers, strict=True)
+                if not isinstance(answer, Unsupported)
+            ):
+                wrong.append(f"{expression}: OCM {answers}, simulator {found}")
+    assert wrong == []
 
 
 def test_most_expressions_are_supported(predicates: CelPredicates) -> None:
