@@ -72,7 +72,6 @@ class HubStore:
         server: ApiServer,
         cluster: str,
         limit: int = MAX_OBJECT_BYTES,
-        silent_seconds: float = SILENT_SECONDS,
         hub_scorer: bool = False,
     ) -> None:
         self._hub_scorer = hub_scorer
@@ -82,7 +81,6 @@ class HubStore:
         }
         self._server = server
         self._limit = limit
-        self._silent = silent_seconds
         self._cluster = cluster
         self._base = (
             f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{quote(cluster, safe='')}/{SCORE_PLURAL}"
@@ -253,7 +251,7 @@ class HubStore:
         # A writer that repeats its values does not update its time in managedFields.
         last = seen.since if seen.changed or writer.at is None else 0.0
         silent = now - max(writer.at or 0.0, last)
-        if silent > self._silent:
+        if silent > SILENT_SECONDS:
             return
         who = (
             writer.manager
@@ -261,7 +259,7 @@ class HubStore:
         )
         msg = (
             f"{who} wrote the scores of {name}, perhaps {max(0.0, silent):.0f} s ago; stop that program: this"
-            f" agent takes over {self._silent:.0f} s after its last write, or as soon as you delete the"
+            f" agent takes over {SILENT_SECONDS:.0f} s after its last write, or as soon as you delete the"
             " object"
         )
         raise AgentError(msg, reason=Reason.CONFLICT)
