@@ -66,6 +66,16 @@ class PacedRanking(Struct, frozen=True, rename="camel"):
         return sum(abs(each.weight) for each in self.terms)
 
     @property
+    def stickiness(self) -> float:
+        """Points of the weighted mean of the scores by which another cluster must lead."""
+        return 100 * self.steady / max(1, self.total_weight)
+
+    @property
+    def load(self) -> float:
+        """Points of the weighted mean of the scores that the application takes where it runs."""
+        return sum(abs(each.weight) * each.demand for each in self.terms) / max(1, self.total_weight)
+
+    @property
     def measured_after(self) -> float:
         """Seconds after a change until every score has measured it completely."""
         return max((each.delay + each.range for each in self.terms), default=0.0)

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from gitops_dsf.hub.objects import CelSelector, ClusterPredicate, LabelSelector, Placement
+from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
 
 BuiltIn = Literal["Balance", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Steady"]
@@ -52,6 +53,8 @@ class PlacementSummary(Struct, frozen=True):
     """numberOfClusters; None means every eligible cluster."""
     ranked_by: tuple[RankedBy, ...]
     predicates: tuple[Predicate, ...] = ()
+    paced: Placement | None = None
+    """The whole Placement, if its moves are paced."""
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
         """Whether a cluster passes one of the predicates. Without predicates every cluster does."""
@@ -67,6 +70,7 @@ def summary_of(item: Placement) -> PlacementSummary:
         wanted=item.spec.number_of_clusters,
         ranked_by=ranked_by(item),
         predicates=tuple(_lenient_predicates(item)),
+        paced=item if item.metadata.annotation(PACE_ANNOTATION) else None,
     )
 
 

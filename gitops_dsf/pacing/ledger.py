@@ -57,9 +57,13 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Ledger(Struct, frozen=True):
-    """Moves in order of admission."""
+    """Moves in order of admission, and the decisions that were seen."""
 
     moves: Annotated[tuple[Move, ...], Meta(max_length=MOST_MOVES)] = ()
+    decided: dict[str, tuple[str, ...]] = {}
+    """The clusters of the last decision of each paced Placement, by namespace/name. What differs from it
+    later, and was not admitted, OCM moved itself.
+    """
 
     @property
     def under_way(self) -> Iterator[Move]:
@@ -81,19 +85,22 @@ class Ledger(Struct, frozen=True):
 
     def adding(self, moves: Iterable[Move]) -> "Ledger":
         """The ledger with more moves."""
-        return Ledger((*self.moves, *moves))
+        return replace(self, moves=(*self.moves, *moves))
 
     def replacing(self, before: Move, after: Move | None) -> "Ledger":
         """The ledger with another state of a move, or without it."""
         found = ((after if each is before else each) for each in self.moves)
-        return Ledger(tuple(each for each in found if each is not None))
+        return replace(self, moves=tuple(each for each in found if each is not None))
 
     def pruned(self, pace: Pace, *, settle: float, now: float) -> "Ledger":
         """Without moves that ended so long ago that nothing depends on them. `settle` is the longest time
         after which a change is measured.
         """
         kept = max(pace.cooldown_seconds, settle)
-        return Ledger(tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept))
+        return replace(
+            self,
+            moves=tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept),
+        )
 
 
 def read_ledger(text: str | bytes) -> Ledger:

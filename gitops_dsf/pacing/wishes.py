@@ -70,9 +70,11 @@ def wish_of(
     source = min(left, key=lambda name: (name in sums, sums.get(name, 0), name))
     if source not in sums:
         return Wish(placement=paced.key, source=source, target=target, points=0.0, drains=True)
-    return Wish(
-        placement=paced.key, source=source, target=target, points=(sums[target] - sums[source]) / total
-    )
+    points = (sums[target] - sums[source]) / total
+    if points + paced.ranking.stickiness < 2 * paced.ranking.load:
+        # With the load of the application itself the source would be better, and it would move back.
+        return None
+    return Wish(placement=paced.key, source=source, target=target, points=points)
 
 
 def _sums(verdict: Verdict, names: frozenset[str]) -> dict[str, int]:

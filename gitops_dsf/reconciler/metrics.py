@@ -129,6 +129,21 @@ class Metrics:
         self.copies_removed = counter(
             "copies_removed", "Copies deleted from clusters that left the decision.", "applicationset"
         )
+        self.paced_moves_waiting = gauges(
+            "paced_moves_waiting", "Paced moves that wait, by what they wait for.", "reason"
+        )
+        self.paced_moves_waiting_seconds = gauge(
+            "paced_moves_waiting_seconds",
+            "Seconds that the oldest paced move has waited; 0 while none waits.",
+        )
+        self.paced_moves_under_way = gauge("paced_moves_under_way", "Paced moves that are under way.")
+        self.paced_moves_admitted = counter("paced_moves_admitted", "Paced moves that were admitted.")
+        self.paced_moves_duration = Histogram(
+            f"{PREFIX}_paced_moves_duration_seconds",
+            "Seconds from the admission of a move until its handover is done.",
+            buckets=(10, 30, 60, 120, 300, 600, 1800, 3600),
+            registry=registry,
+        )
         self.state_pushes = counter(
             "state_pushes", "Snapshots by outcome: pushed, unchanged or failed.", "outcome"
         )

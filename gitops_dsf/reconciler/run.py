@@ -20,6 +20,7 @@ from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.lease import Leadership
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import MoveController
+from gitops_dsf.reconciler.pacing.controller import PaceController
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.refresh import RefreshController
@@ -119,6 +120,7 @@ def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Contro
         "dead-scores": ScoreGarbageCollector(shared).run,
         "refresh": RefreshController(shared).run,
         "handover": MoveController(shared).run,
+        "pace": PaceController(shared, pace=settings.spec.pace).run,
     }
     git = settings.git
     if git is not None and spec.state.enabled:

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import MANAGED_BY_LABEL, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.suspended import score_names
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
+from gitops_dsf.reconciler.hub.configmap import OwnConfigMap
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,20 +29,16 @@ class SuspendedScores:
 
 
 class SuspendedConfigMap:
-    """Reads and writes one key. Other keys, labels and annotations stay as they are."""
+    """Reads and writes one key."""
 
     def __init__(self, *, api: HubApi, namespace: str) -> None:
-        self._api, self._namespace = api, namespace
-        self._path = f"/api/v1/namespaces/{namespace}/configmaps"
+        self._stored = OwnConfigMap(api=api, namespace=namespace, name=SUSPENDED_CONFIGMAP)
 
     async def read(self) -> SuspendedScores:
         """Raises ApiError."""
-        try:
-            item = msgspec.json.decode(await self._api.get(f"{self._path}/{SUSPENDED_CONFIGMAP}"))
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return SuspendedScores()
-            raise
+        item = await self._stored.read()
+        if item is None:
+            return SuspendedScores()
         try:
             return SuspendedScores(names=score_names(item.get("data")), item=item)
         except msgspec.DecodeError:
@@ -53,16 +48,5 @@ class SuspendedConfigMap:
         """Raises ApiError, with status 409 when somebody else wrote the ConfigMap after it was read: then it
         has another resourceVersion.
         """
-        item = before.item or {"metadata": {"name": SUSPENDED_CONFIGMAP, "namespace": self._namespace}}
-        metadata = item["metadata"]
-        item = {
-            **item,
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER}},
-            "data": {**(item.get("data") or {}), SUSPENDED_KEY: msgspec.json.encode(sorted(names)).decode()},
-        }
-        if before.item is None:
-            await self._api.create(self._path, item)
-        else:
-            await self._api.replace(f"{self._path}/{SUSPENDED_CONFIGMAP}", item)
+        text = msgspec.json.encode(sorted(names)).decode()
+        await self._stored.write(before.item, {SUSPENDED_KEY: text})

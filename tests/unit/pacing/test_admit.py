@@ -135,6 +135,14 @@ def test_stickiness_counts_as_written() -> None:
     assert not moved(situation(herd(FOUR, {"a": ("c1",)}, weight=-1)))
 
 
+def test_a_move_that_would_be_followed_by_one_back_is_no_wish() -> None:
+    """With a demand of 11, c1 would have 51 points after the move, and c2 51; with 12 c1 would be better."""
+    assert moved(situation(herd(FOUR, {"a": ("c1",)}, demand=11)))
+    assert not moved(situation(herd(FOUR, {"a": ("c1",)}, demand=12)))
+    sticky = herd(FOUR, {"a": ("c1",)}, demand=21, weight=5, steady=1)
+    assert moved(situation(sticky)), "a stickiness of 20 points keeps it there"
+
+
 def test_only_one_cluster_of_several_changes_at_a_time() -> None:
     """The worst cluster of the decision is left for the best one outside."""
     found = herd({"c1": 10, "c2": 20, "c3": 90, "c4": 95}, {"a": ("c1", "c2")})

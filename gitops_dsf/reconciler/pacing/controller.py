@@ -1,0 +1,208 @@
+"""The control loop of paced moves."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import happens_within
+from gitops_dsf.hub.names import MOVES_CONFIGMAP
+from gitops_dsf.hub.pace import ENTER, LEAVE, MOVES_SCORE
+from gitops_dsf.pacing.admit import Admission, admit, move_of
+from gitops_dsf.pacing.items import items_of
+from gitops_dsf.pacing.ledger import Ledger, Move, ledger_text, read_ledger
+from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.queue import Queue, queue_of, queue_text, read_queue
+from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.reconciler.hub.configmap import OwnConfigMap
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
+from gitops_dsf.reconciler.moves.rules import is_good
+from gitops_dsf.reconciler.pacing.progress import advance
+from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
+from gitops_dsf.reconciler.pacing.report import PaceReporter
+from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, situation_of
+from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.repository.model import pace as model
+
+LOG = logging.getLogger(__name__)
+INTERVAL_SECONDS: Final = 10.0
+"""Between two looks, unless a decision, a Placement or an Application changes."""
+PAUSE_SECONDS: Final = 1.0
+"""Shortest time between two looks."""
+TIMEOUT_SECONDS: Final = 1800.0
+"""An arrival that nobody admitted and whose copy does not become healthy counts as ended after this time."""
+LEDGER_KEY: Final = "ledger"
+QUEUE_KEY: Final = "queue"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Stored:
+    """The ConfigMap as it was read."""
+
+    item: dict[str, Any] | None
+    ledger: Ledger
+    queue: Queue
+
+
+class PaceController:
+    """Writes one ConfigMap, and the AddOnPlacementScores `gitops-dsf-moves`."""
+
+    def __init__(self, shared: Shared, *, pace: model.Pace | None, pause: float = PAUSE_SECONDS) -> None:
+        """`pace` is None where moves are not paced: then what an earlier pace left is taken away."""
+        self._pace = None if pace is None else pace_of(pace)
+        self._api, self._view, self._clock = shared.api, shared.view, shared.clock
+        self._decisions = shared.tracker.decisions
+        self._stored = OwnConfigMap(api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP)
+        self._reader = SituationReader(api=shared.api, view=shared.view)
+        self._publisher = ItemPublisher(shared.api)
+        self._report = PaceReporter(shared)
+        self._pause = pause
+        self._wake = asyncio.Event()
+        self._last: tuple[Inputs, Ledger, Admission] | None = None
+        """The last admission, and what it depended on."""
+        self.passes = 0
+        """Number of complete passes."""
+        view = shared.view
+        self._informers = (view.placements, view.decisions, view.clusters, view.scores)
+        for informer in (view.placements, view.clusters, view.applications, view.sets):
+            informer.listen(lambda _key, _item: self._wake.set())
+        shared.tracker.listen(self._wake.set)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        for informer in (*self._informers, self._view.applications, self._view.sets):
+            await informer.synced.wait()
+        while True:
+            self._wake.clear()
+            try:
+                await self._look()
+            except ApiError as error:
+                if error.status != HTTPStatus.CONFLICT:
+                    LOG.warning("moves are not paced now: %s", error)
+            self.passes += 1
+            await asyncio.sleep(self._pause)
+            await happens_within(self._wake, seconds=INTERVAL_SECONDS - self._pause)
+
+    async def _look(self) -> None:
+        if not self._api.clock.known:
+            return
+        if outdated := self._view.untrusted(self._informers):
+            raise ApiError(outdated)
+        now = self._api.now()
+        before = await self._read()
+        if self._pace is None:
+            await self._clear(before)
+            return
+        paced = self._reader.paced()
+        decided = self._settled(paced)
+        published = items_in(self._view.scores.of(MOVES_SCORE))
+        moving = {
+            name for items in published.values() for name, value in items.items() if value in (ENTER, LEAVE)
+        }
+        ledger = advance(
+            before.ledger,
+            paced=paced.keys(),
+            decided=decided,
+            published=moving,
+            finished=lambda move: self._finished(move, now),
+            now=now,
+        )
+        settle = max((self._pace.settle(each.ranking.measured_after) for each in paced.values()), default=0.0)
+        ledger = ledger.pruned(self._pace, settle=settle, now=now)
+        inputs = await self._reader.read(paced, decided, now=now)
+        admission = await self._admission(inputs, ledger, now)
+        ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
+        queue = queue_of(admission.waiting, before.queue, now=now)
+        if ledger != before.ledger or queue != before.queue:
+            # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
+            await self._write(before, ledger, queue)
+        await self._publisher.publish(published, items_of(ledger.under_way, {}))
+        await self._report.show(before.ledger, ledger, queue, admission, now=now)
+
+    async def _admission(self, inputs: Inputs, ledger: Ledger, now: float) -> Admission:
+        """The admission, computed beside the event loop, or the last one if nothing has changed."""
+        assert self._pace is not None  # noqa: S101 - for the type checker
+        if self._last is not None and self._last[:2] == (inputs, ledger):
+            admission = self._last[2]
+            due = min((each.until for each in admission.waiting if each.until is not None), default=None)
+            if not admission.moves and (due is None or now < due):
+                return admission
+        found = await asyncio.to_thread(_admit, inputs, ledger, self._pace, now)
+        self._last = inputs, ledger, found
+        return found
+
+    def _settled(self, paced: Mapping[str, Paced]) -> dict[str, frozenset[str]]:
+        """The decisions that have not changed for a while, and are complete."""
+        now, found = self._clock(), {}
+        for key, item in paced.items():
+            decision = self._decisions.get(key.partition("/")[2])
+            wanted = item.placement.spec.number_of_clusters
+            if decision is None or not decision.clusters:
+                continue
+            if now >= decision.since + DEBOUNCE_SECONDS and len(decision.clusters) <= (wanted or 0):
+                found[key] = decision.clusters
+        return found
+
+    def _finished(self, move: Move, now: float) -> bool:
+        """Whether the new copy is healthy and the old one is gone, for every ApplicationSet that follows."""
+        if not move.admitted and now >= move.phase_since + TIMEOUT_SECONDS:
+            return True
+        name = move.placement.partition("/")[2]
+        sets = [item for item in self._view.sets.items.values() if name in item.placements]
+        unreachable = frozenset(
+            cluster for cluster, item in self._view.clusters.items.items() if item.unreachable
+        )
+        for item in sets:
+            copies = [each for each in self._view.applications.items.values() if each.owner_uid == item.uid]
+            if not any(is_good(each, unreachable) for each in copies if each.cluster == move.target):
+                return False
+            stays = item.handover is not None and any(each.cluster == move.source for each in copies)
+            if stays and move.source not in unreachable:
+                return False
+        return True
+
+    async def _read(self) -> _Stored:
+        item = await self._stored.read()
+        data = (item or {}).get("data") or {}
+        try:
+            ledger = read_ledger(data.get(LEDGER_KEY) or "{}")
+        except msgspec.DecodeError as error:
+            # Without it nobody knows what is under way, so nothing may begin.
+            msg = (
+                f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to start anew"
+            )
+            raise ApiError(msg) from error
+        try:
+            queue = read_queue(data.get(QUEUE_KEY) or "{}")
+        except msgspec.DecodeError:
+            queue = Queue()  # it is only shown
+        return _Stored(item=item, ledger=ledger, queue=queue)
+
+    async def _write(self, before: _Stored, ledger: Ledger, queue: Queue) -> None:
+        data = {LEDGER_KEY: ledger_text(ledger), QUEUE_KEY: queue_text(queue)}
+        await self._stored.write(before.item, data)
+
+    async def _clear(self, before: _Stored) -> None:
+        """Takes away what an earlier pace left."""
+        if before.ledger != Ledger() or before.queue != Queue():
+            await self._write(before, Ledger(), Queue())
+        await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
+
+
+def pace_of(written: model.Pace) -> Pace:
+    """spec.pace as the functions of gitops_dsf/pacing take it."""
+    return Pace(
+        concurrent=written.concurrent,
+        arrivals_per_cluster=written.arrivals_per_cluster,
+        settle_seconds=None if written.settle_seconds is None else float(written.settle_seconds),
+        cooldown_seconds=float(written.cooldown_seconds),
+    )
+
+
+def _admit(inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:
+    return admit(situation_of(inputs, ledger=ledger, pace=pace, now=now))

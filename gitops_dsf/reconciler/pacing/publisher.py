@@ -1,0 +1,82 @@
+"""Writes the AddOnPlacementScores `gitops-dsf-moves`, one in the namespace of each cluster that has items."""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import msgspec
+
+from dsf_runtime.apiserver import ApiError
+from dsf_wire.constants import MANAGED_BY_LABEL
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.resources import SCORES
+from gitops_dsf.hub.scores import Score, ScoreStatus
+from gitops_dsf.pacing.items import Items, writes
+from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
+
+LOG = logging.getLogger(__name__)
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    status: ScoreStatus | None = None
+
+    @property
+    def items(self) -> dict[str, int]:
+        scores = (self.status.scores if self.status else None) or ()
+        return {item.name: item.value for item in scores}
+
+
+def items_in(column: Mapping[str, Score]) -> Items:
+    """The published items, by the scores of that name."""
+    found = {cluster: dict(score.items()) for cluster, score in column.items()}
+    return {cluster: items for cluster, items in found.items() if items}
+
+
+class ItemPublisher:
+    """The objects have no validUntil: an expired one would be a warning of OCM in every pass."""
+
+    def __init__(self, api: HubApi) -> None:
+        self._api = api
+
+    async def publish(self, published: Items, wanted: Items) -> None:
+        """Writes what differs, in the order that is safe. Raises ApiError; what was written stays."""
+        for cluster, items in writes(published, wanted):
+            await self._write(cluster, items)
+
+    async def _write(self, cluster: str, items: Mapping[str, int]) -> None:
+        path = SCORES.within(cluster).path
+        found = await self._api.one(path, MOVES_SCORE, _stored)
+        if found is None:
+            if not items:
+                return
+            try:
+                found = msgspec.json.decode(await self._api.create(path, _new(cluster)), type=_Stored)
+            except ApiError as error:
+                if error.status == HTTPStatus.NOT_FOUND:
+                    LOG.warning("cluster %s has no namespace, so no move enters or leaves it", cluster)
+                    return
+                raise
+        if found.items == items:
+            return
+        change = {
+            "metadata": {"resourceVersion": found.metadata.resource_version},
+            "status": {"scores": [{"name": name, "value": value} for name, value in sorted(items.items())]},
+        }
+        await self._api.merge(f"{path}/{MOVES_SCORE}/status", change)
+
+
+def _new(cluster: str) -> dict[str, object]:
+    return {
+        "apiVersion": SCORES.api_version,
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": MOVES_SCORE, "namespace": cluster, "labels": {MANAGED_BY_LABEL: MANAGER}},
+    }
+
+
+def _stored(raw: msgspec.Raw) -> _Stored:
+    return msgspec.json.decode(raw, type=_Stored)

@@ -1,0 +1,117 @@
+"""Reads what an admission depends on: the informers, and lists of the kinds that nothing else watches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding
+from gitops_dsf.hub.pace import paced_ranking
+from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS
+from gitops_dsf.hub.scores import Score
+from gitops_dsf.pacing.admit import Situation
+from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.simulator import HubState
+
+POLL_SECONDS: Final = 30.0
+"""Between two lists of ManagedClusterSets and bindings."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Inputs:
+    """What the wishes depend on. Equal inputs have equal wishes."""
+
+    clusters: Mapping[str, ManagedCluster]
+    sets: tuple[ManagedClusterSet, ...]
+    bindings: tuple[str, ...]
+    """Names of the bindings of the Argo CD namespace."""
+    paced: Mapping[str, Paced]
+    decided: Mapping[str, frozenset[str]]
+    scores: Mapping[str, Mapping[str, Score]]
+    """Those that rank paced Placements."""
+
+
+class SituationReader:
+    """Reads the hub for admissions."""
+
+    def __init__(self, *, api: HubApi, view: HubView) -> None:
+        self._api, self._view = api, view
+        self._sets: tuple[ManagedClusterSet, ...] = ()
+        self._bindings: tuple[str, ...] = ()
+        self._next = 0.0
+        self.unreadable: dict[str, str] = {}
+        """Why a Placement is not paced although it has the annotation, by namespace/name."""
+
+    def paced(self) -> dict[str, Paced]:
+        """The paced Placements by namespace/name."""
+        found: dict[str, Paced] = {}
+        self.unreadable = {}
+        for item in self._view.placements.items.values():
+            if item.paced is None:
+                continue
+            try:
+                ranking = paced_ranking(item.paced)
+            except msgspec.DecodeError as error:
+                self.unreadable[item.paced.key] = str(error)
+                continue
+            if ranking is not None and not item.paced.metadata.deleting:
+                found[item.paced.key] = Paced.of(item.paced, ranking)
+        return found
+
+    async def read(
+        self, paced: Mapping[str, Paced], decided: Mapping[str, frozenset[str]], *, now: float
+    ) -> Inputs:
+        """What the wishes depend on. Raises ApiError, also when an informer may be outdated."""
+        if now >= self._next:
+            namespace = self._view.argocd_namespace
+            self._sets = tuple(await self._api.listed(CLUSTER_SETS.path, _cluster_set))
+            self._bindings = tuple(await self._api.listed(BINDINGS.within(namespace).path, _binding))
+            self._next = now + POLL_SECONDS
+        resources = {term.resource for item in paced.values() for term in item.ranking.terms}
+        return Inputs(
+            clusters=dict(self._view.clusters.items),
+            sets=self._sets,
+            bindings=self._bindings,
+            paced=paced,
+            decided=decided,
+            scores={name: dict(self._view.scores.of(name)) for name in sorted(resources)},
+        )
+
+
+def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> Situation:
+    """The situation of an admission. Pure, and slow for large fleets."""
+    pages = []
+    for key, clusters in sorted(inputs.decided.items()):
+        namespace, _, name = key.partition("/")
+        pages.append(
+            decision_of(
+                namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=sorted(clusters)
+            )
+        )
+    namespaces = {key.partition("/")[0] for key in inputs.paced}
+    state = HubState.of(
+        clusters=inputs.clusters.values(),
+        sets=inputs.sets,
+        bindings=[(namespace, name) for namespace in namespaces for name in inputs.bindings],
+        placements=[item.placement for item in inputs.paced.values()],
+        decisions=pages,
+        scores=inputs.scores,
+    )
+    return Situation(
+        hub=state, paced=inputs.paced, ledger=ledger, pace=pace, now=datetime.fromtimestamp(now, UTC)
+    )
+
+
+def _cluster_set(raw: msgspec.Raw) -> ManagedClusterSet:
+    return msgspec.json.decode(raw, type=ManagedClusterSet)
+
+
+def _binding(raw: msgspec.Raw) -> str:
+    return msgspec.json.decode(raw, type=ManagedClusterSetBinding).metadata.name

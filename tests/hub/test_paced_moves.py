@@ -1,0 +1,246 @@
+"""Paced moves on real OCM, with the reconciler's own account and policies: a herd is spread within the pace,
+OCM leaves a lost cluster at once while no reconciler runs, and switching the pace moves nothing by itself.
+
+The clusters are without agents, and the scores are what an agent would measure: points that are free.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
+from gitops_dsf.pacing.ledger import Ledger, read_ledger
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
+from tests.hub.scenario.fleet import Fleet, write_fleet
+from tests.hub.scenario.installation import installed
+from tests.hub.scenario.placements import (
+    BINDING,
+    MANAGED_CLUSTER,
+    PLACEMENT,
+    SCORE,
+    binding,
+    builtin,
+    clusters_in_set,
+    decided,
+    exact,
+    placement,
+    publish,
+    score_prioritizer,
+)
+from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, reconciling
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+
+SET, SET_NAME = "pacing", "herd"
+CLUSTERS = ("herd1", "herd2", "herd3", "herd4")
+ARGOCD = "argocd"
+RESOURCE = "free"
+DEMAND = 2
+PACE: Object = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 10, "cooldownSeconds": 0}
+CONFIG_MAP = "v1/ConfigMap"
+
+
+@dataclass(kw_only=True)
+class Herd:
+    """Applications without ApplicationSets: a move ends when OCM has followed."""
+
+    plane: ControlPlane
+    hub: Client
+    free: dict[str, int] = field(default_factory=dict)
+    """Points that a cluster has free without any application."""
+    names: tuple[str, ...] = ()
+
+    def place(self, count: int, *, paced: bool = True) -> None:
+        """Placements of one cluster each."""
+        self.names = tuple(f"herd-{number:02}" for number in range(count))
+        for name in self.names:
+            self.hub.apply(self.placement(name, paced=paced))
+
+    def placement(self, name: str, *, paced: bool = True) -> Object:
+        score = score_prioritizer(RESOURCE, RESOURCE)
+        if not paced:
+            return placement(
+                name,
+                namespace=ARGOCD,
+                clusterSets=[SET_NAME],
+                numberOfClusters=1,
+                prioritizerPolicy=exact(score),
+            )
+        item = placement(
+            name,
+            namespace=ARGOCD,
+            clusterSets=[SET_NAME],
+            numberOfClusters=1,
+            prioritizerPolicy=exact(
+                score,
+                score_prioritizer(MOVES_SCORE, f"{ARGOCD}/{name}", weight=HOLD_WEIGHT),
+                builtin("Steady", weight=HOLD_WEIGHT),
+            ),
+        )
+        ranking = PacedRanking((Term(RESOURCE, RESOURCE, 1, demand=DEMAND),), steady=0)
+        item["metadata"]["annotations"] = {PACE_ANNOTATION: msgspec.json.encode(ranking).decode()}
+        return item
+
+    def where(self) -> dict[str, tuple[str, ...]]:
+        return {name: tuple(decided(self.hub, name, namespace=ARGOCD)) for name in self.names}
+
+    def counts(self) -> Counter[str]:
+        return Counter(cluster for clusters in self.where().values() for cluster in clusters)
+
+    def measure(self) -> dict[str, int]:
+        """Publishes what is free on each cluster now, as its agent would; returns it."""
+        counts = self.counts()
+        found = {name: max(-100, free - DEMAND * counts[name]) for name, free in self.free.items()}
+        for cluster, value in found.items():
+            publish(self.hub, cluster, RESOURCE, {RESOURCE: value})
+        return found
+
+    def all_on(self, cluster: str) -> None:
+        wait_for(
+            lambda: self.counts() == {cluster: len(self.names)},
+            what=f"all on {cluster}",
+            seen=self.where,
+        )
+
+    def ledger(self) -> Ledger:
+        found = self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE)
+        return read_ledger(found["data"]["ledger"]) if found is not None else Ledger()
+
+    def items(self) -> dict[str, dict[str, int]]:
+        """The published items by cluster."""
+        found = {}
+        for cluster in CLUSTERS:
+            score = self.hub.find(SCORE, MOVES_SCORE, namespace=cluster) or {}
+            items = {each["name"]: each["value"] for each in score.get("status", {}).get("scores") or []}
+            if items:
+                found[cluster] = items
+        return found
+
+    def reconciling(self, pace: Object | None = PACE, **more: Any) -> Any:
+        spec = {"pace": pace} if pace is not None else {}
+        return reconciling(self.plane, spec=spec, name="pacing-reconciler", speed=FAST, **more)
+
+    def forget(self) -> None:
+        """Takes away what a test left."""
+        for name in self.names:
+            self.hub.delete(PLACEMENT, name, namespace=ARGOCD)
+        self.names = ()
+        if self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE) is not None:
+            self.hub.delete(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE)
+        for cluster in CLUSTERS:
+            for name in (MOVES_SCORE, RESOURCE):
+                if self.hub.find(SCORE, name, namespace=cluster) is not None:
+                    self.hub.delete(SCORE, name, namespace=cluster)
+            self.hub.patch(MANAGED_CLUSTER, cluster, {"spec": {"taints": None}})
+
+
+@pytest.fixture(scope="module")
+def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Herd]:
+    fleet = Fleet(repository=git_server.create(SET), name=SET)
+    write_fleet(fleet, clusters=["cluster1"])
+    (fleet.root / f"apps/{GUESTBOOK}.yaml").unlink()
+    fleet.render()
+    with (
+        installed(fleet, control_plane, clusters=("cluster1",)),
+        clusters_in_set(control_plane, SET_NAME, {name: {} for name in CLUSTERS}),
+    ):
+        hub.apply(binding(SET_NAME, namespace=ARGOCD))
+        yield Herd(plane=control_plane, hub=hub)
+        hub.delete(BINDING, SET_NAME, namespace=ARGOCD)
+
+
+@pytest.fixture
+def herd(scene: Herd) -> Iterator[Herd]:
+    scene.free = dict.fromkeys(CLUSTERS, 0) | {"herd1": 100}
+    scene.measure()
+    yield scene
+    scene.forget()
+
+
+def admitted(reconciler: Reconciler) -> float:
+    return reconciler.metric("paced_moves_admitted_total") or 0.0
+
+
+def test_a_herd_is_spread_within_the_pace(herd: Herd) -> None:
+    """Twenty applications on a cluster with 40 points, others with 62, 58 and 55: never more than two under
+    way, and within ten points of even at the end.
+    """
+    herd.place(20)
+    herd.all_on("herd1")
+    herd.free = {"herd1": 40 + 20 * DEMAND, "herd2": 62, "herd3": 58, "herd4": 55}
+    assert herd.measure() == {"herd1": 40, "herd2": 62, "herd3": 58, "herd4": 55}
+    most = 0
+    with herd.reconciling() as running:
+        ends = time.monotonic() + 120
+        while time.monotonic() < ends:
+            free = herd.measure()
+            under_way = {each.placement for each in herd.ledger().under_way}
+            most = max(most, len(under_way), len({name for items in herd.items().values() for name in items}))
+            if max(free.values()) - min(free.values()) < 2 * DEMAND and not under_way:
+                break
+            time.sleep(0.5)
+        free = herd.measure()
+        assert max(free.values()) - min(free.values()) <= 10, (herd.counts(), herd.ledger())
+        assert 1 <= most <= PACE["concurrent"]
+        before = herd.where()
+        hold_for(lambda: herd.where() == before, what="nobody moves back", seconds=2)
+        assert admitted(running) == 20 - herd.counts()["herd1"]
+        wait_for(lambda: herd.items() == {}, what="the items are gone", seen=herd.items)
+
+
+def test_a_lost_cluster_is_left_without_a_reconciler(herd: Herd) -> None:
+    """OCM decides at once, also for an application whose move was admitted and never carried out."""
+    herd.place(5)
+    herd.all_on("herd1")
+    with herd.reconciling({**PACE, "concurrent": 1}) as running:
+        herd.free |= {"herd2": 100}
+        herd.measure()
+        wait_for(lambda: admitted(running) >= 1, what="a move is admitted", seen=herd.ledger)
+        running.freeze()
+        herd.hub.patch(
+            MANAGED_CLUSTER, "herd1", {"spec": {"taints": [{"key": "test", "effect": "NoSelect"}]}}
+        )
+        wait_for(
+            lambda: "herd1" not in herd.counts() and sum(herd.counts().values()) == 5,
+            what="all left",
+            seen=herd.where,
+        )
+
+
+def test_without_a_reconciler_no_move_begins(herd: Herd) -> None:
+    """Whatever the scores do."""
+    herd.place(3)
+    herd.all_on("herd1")
+    for free in ({"herd1": -100, "herd2": 100}, {"herd1": -100, "herd2": -100, "herd4": 100}):
+        herd.free |= free
+        herd.measure()
+        hold_for(lambda: herd.counts() == {"herd1": 3}, what="nobody moves", seconds=1.5)
+
+
+def test_the_pace_is_switched_on_and_off(herd: Herd) -> None:
+    """On: nobody moves. Off: those move that the scores ask for, and what the pace left is taken away."""
+    herd.place(3, paced=False)
+    herd.all_on("herd1")
+    herd.free = {"herd1": 50, "herd2": 60, "herd3": 0, "herd4": 0}
+    herd.place(3)
+    herd.measure()
+    with herd.reconciling({**PACE, "concurrent": 1, "settleSeconds": 600}) as running:
+        wait_for(lambda: admitted(running) >= 1, what="a move is admitted", seen=herd.ledger)
+        wait_for(lambda: herd.counts()["herd2"] == 1, what="OCM followed", seen=herd.where)
+        hold_for(lambda: herd.counts() == {"herd1": 2, "herd2": 1}, what="the others wait", seconds=2)
+    with herd.reconciling(None):
+        wait_for(lambda: herd.ledger() == Ledger(), what="the ledger is empty", seen=herd.ledger)
+        wait_for(lambda: herd.items() == {}, what="the items are gone", seen=herd.items)
+        assert herd.counts() == {"herd1": 2, "herd2": 1}
+        herd.place(3, paced=False)
+        herd.all_on("herd2")
