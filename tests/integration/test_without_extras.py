@@ -27,6 +27,15 @@ kind: ManagedCluster
 metadata: {name: paris}
 spec: {hubAcceptsClient: true}
 """
+COMMANDS = [
+    ("validate --strict", "no mistakes found"),
+    ("test", "1 test passed"),
+    ("simulate --scores ../scores.yaml", "1 AddOnPlacementScore"),
+    ("explain raw-guestbook eu-west-1 --scores ../scores.yaml", "eu-west-1"),
+    ("diff --base HEAD --scores ../scores.yaml", "1 AddOnPlacementScore"),
+    ("diff --base HEAD --state-branch gitops-dsf-state", "1 AddOnPlacementScore"),
+    ("import --from ../hub.yaml --dry-run", "1 would be added"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +69,7 @@ def fleet(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("validate --strict", "no mistakes found"),
-        ("test", "1 test passed"),
-        ("simulate --scores ../scores.yaml", "1 AddOnPlacementScore"),
-        ("explain raw-guestbook eu-west-1 --scores ../scores.yaml", "eu-west-1"),
-        ("diff --base HEAD --scores ../scores.yaml", "1 AddOnPlacementScore"),
-        ("diff --base HEAD --state-branch gitops-dsf-state", "1 AddOnPlacementScore"),
-        ("import --from ../hub.yaml --dry-run", "1 would be added"),
-    ],
-)
+@pytest.mark.parametrize(("command", "said"), COMMANDS)
 def test_a_verb_without_extras(fleet: Path, pipeline_programs: Path, command: str, said: str) -> None:
     done = run(pipeline_programs, *command.split(), folder=fleet)
     assert done.returncode == 0, done.stderr
