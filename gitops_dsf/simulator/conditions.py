@@ -26,37 +26,34 @@ def satisfied_condition(
     placement: Placement, *, membership: Membership, selected: int, unscheduled: int, status: Status
 ) -> Condition:
     """PlacementSatisfied: the first rule that applies."""
-
-    def condition(satisfied: bool, reason: str, message: str) -> Condition:
-        return Condition("PlacementSatisfied", satisfied, reason, message)
-
-    if membership.bindings == 0:
-        return condition(
-            False,
+    listed, sets = ",".join(placement.spec.cluster_sets or ()), ",".join(membership.sets)
+    for applies, reason, message in (
+        (
+            membership.bindings == 0,
             "NoManagedClusterSetBindings",
             "No valid ManagedClusterSetBindings found in placement namespace",
-        )
-    if not membership.sets:
-        listed = ",".join(placement.spec.cluster_sets or ())
-        return condition(
-            False, "NoIntersection", f"None of ManagedClusterSets [{listed}] is bound to placement namespace"
-        )
-    if not membership.clusters:
-        sets = ",".join(membership.sets)
-        return condition(
-            False,
+        ),
+        (
+            not membership.sets,
+            "NoIntersection",
+            f"None of ManagedClusterSets [{listed}] is bound to placement namespace",
+        ),
+        (
+            not membership.clusters,
             "AllManagedClusterSetsEmpty",
             f"All ManagedClusterSets [{sets}] have no member ManagedCluster",
-        )
-    if status.code is Code.ERROR:
-        return condition(False, "NotAllDecisionsScheduled", status.message)
-    if selected == 0:
-        return condition(
-            False, "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate"
-        )
-    if unscheduled == 0:
-        return condition(True, "AllDecisionsScheduled", "All cluster decisions scheduled")
-    return condition(False, "NotAllDecisionsScheduled", f"{unscheduled} cluster decisions unscheduled")
+        ),
+        (status.code is Code.ERROR, "NotAllDecisionsScheduled", status.message),
+        (
+            selected == 0,
+            "NoManagedClusterMatched",
+            "No ManagedCluster matches any of the cluster predicate",
+        ),
+        (unscheduled != 0, "NotAllDecisionsScheduled", f"{unscheduled} cluster decisions unscheduled"),
+    ):
+        if applies:
+            return Condition("PlacementSatisfied", False, reason, message)
+    return Condition("PlacementSatisfied", True, "AllDecisionsScheduled", "All cluster decisions scheduled")
 
 
 def misconfigured_condition(status: Status) -> Condition:

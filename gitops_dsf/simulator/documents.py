@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -27,27 +27,17 @@ HubObject = (
     | PlacementDecision
 )
 
-KINDS: Mapping[str, type[HubObject]] = {
-    "AddOnPlacementScore": AddOnPlacementScore,
-    "ManagedCluster": ManagedCluster,
-    "ManagedClusterSet": ManagedClusterSet,
-    "ManagedClusterSetBinding": ManagedClusterSetBinding,
-    "Placement": Placement,
-    "PlacementDecision": PlacementDecision,
-}
+KINDS: Mapping[str, type[HubObject]] = {kind.__name__: kind for kind in get_args(HubObject)}
 
 
-def describe(document: object, position: int) -> str:
-    """Names a document in a message: kind and name if they can be read, and always its position
-    in the list.
-    """
-    if isinstance(document, Mapping):
-        metadata = document.get("metadata")
-        if isinstance(metadata, Mapping) and metadata.get("name"):
-            namespace = metadata.get("namespace")
-            name = f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
-            return f"objects[{position}] ({document.get('kind', 'no kind')} {name})"
-    return f"objects[{position}]"
+def describe(document: Mapping[str, Any], position: int) -> str:
+    """Names a document in a message: its position in the list, and kind and name if they can be read."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, Mapping) or not metadata.get("name"):
+        return f"objects[{position}]"
+    namespace = metadata.get("namespace")
+    name = f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
+    return f"objects[{position}] ({document.get('kind', 'no kind')} {name})"
 
 
 def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -37,10 +37,6 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
         weight = result.weight
         if None in result.values:
             sums = [total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)]
-        elif weight == 1:
-            sums = [
-                total + value for total, value in zip(sums, result.values, strict=True) if value is not None
-            ]
         else:
             sums = [
                 total + value * weight

@@ -117,7 +117,7 @@ def _schedule(verdict: Verdict) -> Verdict:
     try:
         prioritizers = prioritizers_of(placement)
     except PrioritizerError as error:
-        return replace(verdict, status=error.status)
+        return replace(verdict, status=Status(Code.MISCONFIGURED, str(error)))
     results: list[PrioritizerResult] = []
     final = SUCCESS
     for prioritizer in prioritizers:

@@ -214,10 +214,7 @@ class Verdict:
         if self.ranking is None:
             return None
         names = self.state.names
-        return {
-            names[cluster]: total
-            for cluster, total in zip(self.ranking.clusters, self.ranking.sums, strict=True)
-        }
+        return {names[c]: total for c, total in zip(self.ranking.clusters, self.ranking.sums, strict=True)}
 
     @cached_property
     def prioritizer_scores(self) -> tuple[tuple[str, int, Mapping[str, int]], ...]:
@@ -332,9 +329,7 @@ class Verdict:
             Decision(each.name, each.labels, each.clusters) for each in self.decisions
         ]
         found.groups = [
-            DecisionGroup(
-                each.index, each.name, [decision.name for decision in each.decisions], len(each.clusters)
-            )
+            DecisionGroup(each.index, each.name, [page.name for page in each.decisions], len(each.clusters))
             for each in self.groups
         ] or None
         found.status_code = int(self.status.code)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from gitops_dsf.hub.objects import Placement, PrioritizerConfig, ScoreCoordinate
 from gitops_dsf.hub.placements import BUILT_INS, BuiltIn
-from gitops_dsf.simulator.status import Code, Status
 
 DEFAULTS = tuple(
     PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1)
@@ -31,10 +30,6 @@ class Prioritizer:
 
 class PrioritizerError(Exception):
     """The policy is misconfigured. The message is that of the controller."""
-
-    @property
-    def status(self) -> Status:
-        return Status(Code.MISCONFIGURED, str(self))
 
 
 def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
@@ -75,10 +70,10 @@ def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoo
 
 def _prioritizer(coordinate: ScoreCoordinate, weight: int) -> Prioritizer:
     if coordinate.type == "BuiltIn":
-        for name in BUILT_INS:
-            if coordinate.built_in == name:
-                return Prioritizer(weight, built_in=name)
-        raise PrioritizerError(f"incorrect builtin prioritizer: {coordinate.built_in}")
+        name = next((name for name in BUILT_INS if name == coordinate.built_in), None)
+        if name is None:
+            raise PrioritizerError(f"incorrect builtin prioritizer: {coordinate.built_in}")
+        return Prioritizer(weight, built_in=name)
     if coordinate.add_on is None:
         raise PrioritizerError("addOn should not be empty")
     return Prioritizer(weight, resource=coordinate.add_on.resource_name, score=coordinate.add_on.score_name)

@@ -17,13 +17,10 @@ _INT64 = range(-(2**63), 2**63)
 
 def _checked(values: Sequence[object]) -> list[Element]:
     """The elements, if all are comparable with each other: numbers, or one other type."""
-    found: list[Element] = []
-    for value in values:
-        if not isinstance(value, Element):
-            raise CelUnsupported("a list function over elements other than numbers, strings and booleans")
-        found.append(value)
-    kinds = {_kind(value) for value in found}
-    if len(kinds) > 1:
+    found = [value for value in values if isinstance(value, Element)]
+    if len(found) < len(values):
+        raise CelUnsupported("a list function over elements other than numbers, strings and booleans")
+    if len({_kind(value) for value in found}) > 1:
         raise CelFailure("no such overload")
     return found
 
@@ -47,11 +44,7 @@ def _extreme(values: Sequence[object], *, largest: bool) -> Element:
     found = _checked(values)
     if not found:
         raise CelFailure("called on empty list")
-    chosen = found[0]
-    for value in found[1:]:
-        if (_key(value) > _key(chosen)) if largest else (_key(value) < _key(chosen)):  # type: ignore[operator]
-            chosen = value
-    return chosen
+    return max(found, key=_key) if largest else min(found, key=_key)  # type: ignore[arg-type]
 
 
 def _sum(values: Sequence[object]) -> int | float:

@@ -37,42 +37,27 @@ class QuantityFunctions:
         self._forms.clear()
 
     def functions(self) -> tuple[Function, ...]:
+        operands = (TYPE, TYPE, TYPE), (TYPE, "int", TYPE)
         return (
             function("quantity", self.parse, ("string", TYPE)),
             parses("isQuantity", _parsed),
             function("sign", lambda value: _sign(_value(value)), (TYPE, "int")),
-            method("isInteger", self.is_integer, (TYPE, "bool")),
+            method("isInteger", lambda value: self._as_int64(value) is not None, (TYPE, "bool")),
             method("asInteger", self.as_integer, (TYPE, "int")),
-            method("asApproximateFloat", self.as_float, (TYPE, "double")),
-            method(
-                "add",
-                lambda value, other: self._result(_value(value) + _value(other)),
-                (TYPE, TYPE, TYPE),
-                (TYPE, "int", TYPE),
-            ),
-            method(
-                "sub",
-                lambda value, other: self._result(_value(value) - _value(other)),
-                (TYPE, TYPE, TYPE),
-                (TYPE, "int", TYPE),
-            ),
+            method("asApproximateFloat", lambda value: self._form(value).approximate(), (TYPE, "double")),
+            method("add", lambda one, other: self._remember(_value(one) + _value(other), None), *operands),
+            method("sub", lambda one, other: self._remember(_value(one) - _value(other), None), *operands),
         )
 
     def parse(self, text: str) -> Opaque:
         parsed = _parsed(text)
         return self._remember(parsed.value, parsed)
 
-    def is_integer(self, value: Opaque) -> bool:
-        return self._as_int64(value) is not None
-
     def as_integer(self, value: Opaque) -> int:
         found = self._as_int64(value)
         if found is None:
             raise CelFailure("cannot convert value to integer")
         return found
-
-    def as_float(self, value: Opaque) -> float:
-        return self._form(value).approximate()
 
     def _as_int64(self, value: Opaque) -> int | None:
         """Quantity.AsInt64: no fraction in its scale, no arbitrary-precision form, no overflow."""
@@ -89,9 +74,6 @@ class QuantityFunctions:
                 "the integer or float form of a quantity that came from arithmetic or has two spellings"
             )
         return form
-
-    def _result(self, value: Fraction) -> Opaque:
-        return self._remember(value, None)
 
     def _remember(self, value: Fraction, form: Quantity | None) -> Opaque:
         text = str(value)
