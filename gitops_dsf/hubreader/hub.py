@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
-from threading import Timer
 from typing import Any, Final, Self, TypeVar
 
 import msgspec
@@ -26,7 +25,7 @@ try:
     from dsf_runtime.access import AccessError
     from dsf_runtime.apianswers import ListPage
     from dsf_runtime.apiserver import JSON, ApiError
-    from dsf_runtime.blocking import BlockingApiServer, Page
+    from dsf_runtime.blocking import BlockingApiServer
     from dsf_runtime.calls import FailureKind
     from gitops_dsf.hubreader.kubeconfig import Kubeconfig
     from gitops_dsf.hubreader.kubeconfig import current_context as _current_context
@@ -85,11 +84,17 @@ class Hub:
         `quiet_seconds`.
         """
         self.context = context
-        self._quiet_seconds, self._say, self._told = quiet_seconds, say, False
         load = Kubeconfig(path=kubeconfig, context=context).load
         try:
             self._server = BlockingApiServer(
-                load=load, user_agent="gitops-dsf", timeout_seconds=TIMEOUT_SECONDS
+                load=load,
+                user_agent="gitops-dsf",
+                timeout_seconds=TIMEOUT_SECONDS,
+                quiet_seconds=quiet_seconds,
+                on_silence=lambda: say(
+                    f"the API server of context {context} is silent: waiting for up to"
+                    f" {TIMEOUT_SECONDS:.0f} s"
+                ),
             )
         except AccessError as error:
             raise HubError(str(error)) from error
@@ -116,19 +121,14 @@ class Hub:
         with self._asking():
             return self._server.get(path, accept=accept, **params)
 
-    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
-        """Yields a list, page by page. Raises ApiError and HubError."""
+    def items(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[msgspec.Raw]:
+        """Yields every object of a resource, not decoded, page by page. Raises ApiError and HubError."""
         found = self._server.pages(path, accept=accept, **selector)
         while True:
             with self._asking():
                 page = next(found, None)
             if page is None:
                 return
-            yield page
-
-    def items(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[msgspec.Raw]:
-        """Yields every object of a resource, not decoded, page by page. Raises ApiError and HubError."""
-        for page in self.pages(path, accept=accept, **selector):
             listed = self.decode(path, page.content, ListPage)
             yield from listed.items or ()
             page.taken(count=len(listed.items or ()), more=listed.metadata.more)
@@ -189,11 +189,8 @@ class Hub:
         try:
             found: Object = self.decode(resource.path, self.get(f"{resource.path}/{name}"), dict[str, Any])
         except ApiError as error:
-            return (
-                None
-                if error.status == HTTPStatus.NOT_FOUND
-                else self._unread(resource, error, verb="get", name=name)
-            )
+            missing = error.status == HTTPStatus.NOT_FOUND
+            return None if missing else self._unread(resource, error, verb="get", name=name)
         return found
 
     def groups(self) -> dict[str, tuple[str, ...]] | Unread:
@@ -207,20 +204,9 @@ class Hub:
             for item in content.get("groups") or ()
         }
 
-    def _tell_silence(self) -> None:
-        if not self._told:
-            self._told = True
-            self._say(
-                f"the API server of context {self.context} is silent: waiting for up to"
-                f" {TIMEOUT_SECONDS:.0f} s"
-            )
-
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Says once that the hub is silent, if it does not answer soon. Raises ApiError and HubError."""
-        waiting = Timer(self._quiet_seconds, self._tell_silence)
-        waiting.daemon = True
-        waiting.start()
+        """Raises ApiError for a request that is refused, and HubError if the hub does not answer it."""
         try:
             yield
         except ApiError as error:
@@ -233,8 +219,6 @@ class Hub:
             else:
                 msg = f"context {self.context}: the hub does not answer: {error.__cause__ or error}"
             raise HubError(msg) from error
-        finally:
-            waiting.cancel()
 
     def _unread(self, resource: Resource, error: ApiError, *, verb: str, name: str = "") -> Unread:
         why = _WHY.get(error.status, Why.FAILED)

@@ -44,7 +44,7 @@ def _extreme(values: Sequence[object], *, largest: bool) -> Element:
     found = _checked(values)
     if not found:
         raise CelFailure("called on empty list")
-    return max(found, key=_key) if largest else min(found, key=_key)  # type: ignore[arg-type]
+    return max(found, key=_key) if largest else min(found, key=_key)
 
 
 def _sum(values: Sequence[object]) -> int | float:

@@ -5,7 +5,7 @@ thread of its own.
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -47,8 +47,12 @@ class BlockingApiServer:
         user_agent: str,
         timeout_seconds: float,
         clock: Clock | None = None,
+        quiet_seconds: float | None = None,
+        on_silence: Callable[[], None] = lambda: None,
     ) -> None:
+        """``on_silence`` is called once, when an answer takes longer than ``quiet_seconds``."""
         first = [load()]
+        self._quiet_seconds, self._on_silence = quiet_seconds, on_silence
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="API server", daemon=True)
         self._thread.start()
@@ -124,8 +128,15 @@ class BlockingApiServer:
     def _answer(self, call: Callable[[], Coroutine[Any, Any, T]], *, started: "Future[T] | None" = None) -> T:
         """The answer to a call. It is sent once more if the server closed the connection."""
         try:
-            return (started or self._started(call())).result()
+            return self._waited(started or self._started(call()))
         except ApiError as error:
             if error.kind is not FailureKind.CONNECTION_LOST:
                 raise
-        return self._started(call()).result()
+        return self._waited(self._started(call()))
+
+    def _waited(self, call: "Future[T]") -> T:
+        """The result of a call. Says once that the server is silent, if it does not answer soon."""
+        if not wait((call,), timeout=self._quiet_seconds).done:
+            self._quiet_seconds = None
+            self._on_silence()
+        return call.result()
