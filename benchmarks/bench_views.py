@@ -2,9 +2,9 @@
 
 3,500 clusters. `explain` of one application, `simulate` of one Placement and `diff` read a repository of 100
 scorers and 200 applications, and 350,000 scores with raw ones from the state branch. `status` and `doctor`
-ask a hub of 300 scorers, 300 Placements and 1,050,000 scores of 1.2 kB in pages of 500, which is a process of
-its own. Everything is made here. Seconds are those of the clock; where other programs share the machine, the
-CPU column is what counts. Exits with 1 when a target is missed.
+ask a hub of 300 scorers, 300 Placements and 1,050,000 scores of 1.2 kB, which is a process of its own.
+Everything is made here. Seconds are those of the clock; where other programs share the machine, the CPU
+column is what counts. Exits with 1 when a target is missed.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def repository(scale: float, repeats: int) -> Iterator[Figure]:
         source = [scratch, "--state-branch", "state"]
         placed = [*PROGRAM, "simulate", *source]
         cost = best([*PROGRAM, "explain", "app-0007", fleet.cluster_name(11), *source], repeats=repeats)
-        yield from cost.figures("explain of one application", seconds=1.5, megabytes=200)
+        yield from cost.figures("explain of one application", seconds=1.5, megabytes=110)
         cost = best([*placed, "--placement", "app-0007"], repeats=repeats)
-        yield from cost.figures("simulate of one Placement", seconds=1.5, megabytes=200)
+        yield from cost.figures("simulate of one Placement", seconds=1.5, megabytes=110)
         yield from best(placed, repeats=repeats).figures("simulate of all Placements")
         cost = best([*PROGRAM, "diff", *source, "--base", "main", "-o", "markdown"], repeats=repeats)
         yield from cost.figures("diff against the base", seconds=6, megabytes=400)
