@@ -107,19 +107,6 @@ def test_the_release_signs_with_the_cosign_that_is_tested() -> None:
     assert re.findall(r"cosign-release: (\S+)", workflow) == [tested]
 
 
-def test_the_kubelet_has_the_library_versions_of_the_suite() -> None:
-    """Its go.mod is its own. Equal versions are compiled once, and the kubelet fits the API server."""
-
-    def versions(path: str) -> dict[str, str]:
-        text = (ROOT / "tests" / "hub" / path).read_text("utf-8")
-        line = re.compile(r"^(?:require|\t)\s*(\S+/\S+) (v\S+?)(?: // indirect)?$", re.MULTILINE)
-        return dict(line.findall(text))
-
-    shared, own = versions("go.mod"), versions("kubelet/go.mod")
-    assert "k8s.io/kubernetes" in own
-    assert {name: own[name] for name in own if name in shared and shared[name] != own[name]} == {}
-
-
 def test_fields_that_ocm_never_reads_were_looked_for_in_the_pinned_one() -> None:
     """tests/hub/test_unread_fields.py says what a new pin reads."""
     assert required(PINS["OCM"]) == SEARCHED_OCM

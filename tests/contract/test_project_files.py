@@ -3,14 +3,11 @@ true of this repository.
 """
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-from tests import conftest
-from tests.hub import conftest as hub
+from check_jsonschema import main as check_jsonschema
+from click.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted(
@@ -62,12 +59,4 @@ def test_forges_take_the_pipelines(schema: str, files: list[Path], tmp_path: Pat
 
 
 def ran(*arguments: str) -> int:
-    program = Path(sys.executable).with_name("check-jsonschema")
-    return subprocess.run([program, *arguments], capture_output=True, check=False).returncode
-
-
-def test_the_longest_files_of_tests_exist() -> None:
-    """A renamed one would begin late, and nobody would notice but the clock."""
-    longest = [ROOT / "tests" / name for name in conftest.LONGEST]
-    longest += [ROOT / f"tests/hub/test_{name}.py" for name in hub.LONGEST]
-    assert [path for path in longest if not path.is_file()] == []
+    return CliRunner().invoke(check_jsonschema, arguments).exit_code

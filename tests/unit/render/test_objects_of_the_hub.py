@@ -71,20 +71,6 @@ class TestAddOn:
 
 
 class TestPlacements:
-    @pytest.mark.parametrize(
-        ("stickiness", "expected"), [(0, [1]), (10, [10, 1]), (20, [5, 1]), (50, [2, 1]), (100, [1, 1])]
-    )
-    def test_stickiness_is_a_ratio_of_weights(
-        self, tmp_path: Path, stickiness: int, expected: list[int]
-    ) -> None:
-        """Steady adds 100 x its weight; the score must win by more than that."""
-        (item,) = kind(
-            objects(rendered(tmp_path, scorer("cpu"), application("web", stickiness=stickiness))), "Placement"
-        )
-        policy = item["spec"]["prioritizerPolicy"]
-        assert policy["mode"] == "Exact"
-        assert [term["weight"] for term in policy["configurations"]] == expected
-
     def test_a_dimension_cannot_break_out_of_its_string(self, tmp_path: Path) -> None:
         odd = scorer("cpu", scoreDimensionFormat='a"b\\c')
         (item,) = kind(

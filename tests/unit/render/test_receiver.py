@@ -36,23 +36,6 @@ class Fleet:
         manifests: list[Object] = found["spec"]["agentSpec"]["workload"]["manifests"]
         return manifests
 
-    def one(self, kind: str, name: str) -> Object:
-        (found,) = [
-            item for item in self.template() if (item["kind"], item["metadata"]["name"]) == (kind, name)
-        ]
-        return found
-
-    @property
-    def pod(self) -> Object:
-        found: Object = self.one("Deployment", "gitops-dsf-agent")["spec"]["template"]["spec"]
-        return found
-
-    @property
-    def container(self) -> Object:
-        (found,) = self.pod["initContainers"]
-        assert isinstance(found, dict)
-        return found
-
     def work(self, cluster: str) -> list[Object]:
         found = self.objects[f"works-00/{cluster}.manifestwork.yaml"]
         manifests: list[Object] = found["spec"]["workload"]["manifests"]
@@ -65,15 +48,6 @@ class Fleet:
 
 
 class TestWhere:
-    def test_the_agent_asks_prometheus_over_loopback(self, tmp_path: Path) -> None:
-        """On the wire it is a Prometheus, so no agent has to know of it."""
-        (config,) = [item for item in Fleet(tmp_path).work("c0") if "summaries" in item.get("data", {})]
-        (entry,) = yamlfast.load(config["data"]["summaries"])
-        assert (entry["sourceType"], entry["sourceEndpoint"]) == (
-            "Prometheus",
-            f"{ORIGIN}/api/v1/query_range",
-        )
-
     def test_with_a_service_monitor_both_are_in_one_template(self, tmp_path: Path) -> None:
         fleet = Fleet(tmp_path, serviceMonitor={})
         kinds = [item["kind"] for item in fleet.template("gitops-dsf-agent-otlp-servicemonitor")]
@@ -83,26 +57,6 @@ class TestWhere:
     def test_nothing_is_rendered_while_no_scorer_needs_it(self, tmp_path: Path) -> None:
         fleet = Fleet(tmp_path, scorer("fixed"))
         assert "otlp" not in str(fleet.objects)
-
-
-class TestPod:
-    def test_it_is_locked_down_and_bounded(self, tmp_path: Path) -> None:
-        container = Fleet(tmp_path).container
-        assert container["securityContext"] == {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-            "runAsNonRoot": True,
-            "runAsUser": 65534,
-        }
-        assert container["resources"]["limits"] == {"memory": "256Mi"}
-        assert container["env"] == [{"name": "GOMEMLIMIT", "value": "153MiB"}]
-        forbidden = ("--web.enable-admin-api", "--web.enable-lifecycle", "--web.enable-remote-write-receiver")
-        assert not [flag for flag in container["args"] if flag.startswith(forbidden)]
-        assert {volume["name"]: volume for volume in Fleet(tmp_path / "x").pod["volumes"]}["otlp-data"] == {
-            "name": "otlp-data",
-            "emptyDir": {"sizeLimit": "1Gi"},
-        }
 
 
 class TestConfiguration:

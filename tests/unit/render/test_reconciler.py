@@ -91,21 +91,6 @@ class TestSettings:
 
 
 class TestPods:
-    def test_settings_reach_them(self, tmp_path: Path) -> None:
-        deployment = reconciler_of(tmp_path, reconciler=EVERYTHING, git=GIT)[f"Deployment/{NAME}"]["spec"]
-        pod = deployment["template"]["spec"]
-        assert (deployment["replicas"], pod["nodeSelector"], pod["tolerations"]) == (
-            3,
-            EVERYTHING["nodeSelector"],
-            EVERYTHING["tolerations"],
-        )
-        (only,) = pod["containers"]
-        assert (only["image"], only["imagePullPolicy"], only["resources"]) == (
-            EVERYTHING["image"],
-            "Always",
-            EVERYTHING["resources"],
-        )
-
     def test_credentials_are_mounted_where_something_is_pushed_and_may_be_missing(
         self, tmp_path: Path
     ) -> None:

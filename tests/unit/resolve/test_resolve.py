@@ -177,10 +177,6 @@ def test_upstreams_controller_needs_no_lock() -> None:
     assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal", mode="Full")) == []
 
 
-def test_with_none_a_scorer_is_incomplete_for_upstreams_controller_too() -> None:
-    assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal")) == ["DSF106", "DSF106"]
-
-
 def test_an_application_of_upstream_mode_needs_the_name_of_the_score_alone() -> None:
     app = APPLICATION.format(scores="{scorer: cpu}")
     assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal", mode="Full"), apps=app)[
@@ -252,36 +248,3 @@ spec:
   application: {{source: {{repoURL: "https://git.example.com/web.git", path: "."}}, destinationNamespace: web}}
   scores: [{scores}]
 """  # noqa: E501
-
-
-def test_an_application_gets_coordinates_and_weights() -> None:
-    [found] = resolved(
-        scorers=scorer("cpu", "  scoring: {params: {name: My_Score, interval: 60}}"),
-        apps=APPLICATION.format(scores="{scorer: cpu}"),
-    ).placements
-    [score] = found.scores
-    assert (score.resource_name, score.dimension, score.weight) == ("my-score", "My_Score", 1)
-    assert (found.score_factor, found.steady_weight) == (5, 1)
-
-
-def test_an_error_leaves_nothing_to_render() -> None:
-    found, diagnostics = resolve(declare(documents(settings=SETTINGS, scorers=scorer("cpu", "  bogus: 1"))))
-    assert found is None
-    assert [item.code for item in diagnostics] == ["DSF208", "DSF013"]
-
-
-def test_clusters_without_a_set_label_are_in_the_default_set() -> None:
-    labelled = CLUSTER.format(name="c2", labels="cluster.open-cluster-management.io/clusterset: eu")
-    application = (
-        APPLICATION.format(scores="{scorer: cpu}")
-        + "  placement: {clusterSets: [default], clusterSelector: {matchLabels: {env: prod}}}\n"
-    )
-    ranged = scorer("cpu", NAMED, "  scoreRange: {min: 0, max: 1}")
-    here = CLUSTER.format(name="c1", labels="env: prod")
-    eu = (
-        "---\napiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSet\n"
-        "metadata: {name: eu}\n"
-    )
-    assert codes(scorers=ranged, clusters=f"{here}---\n{labelled}{eu}", apps=application) == []
-    labelled = labelled.replace("labels: {", "labels: {env: prod, ")
-    assert codes(scorers=ranged, clusters=labelled + eu, apps=application) == ["DSF310"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from functools import cached_property
 from typing import Any
@@ -21,11 +20,8 @@ from gitops_dsf.simulator.cel import limits
 from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker, Mistake
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.scores import DEEPEST_JSON, parse_json
-from gitops_dsf.simulator.groups import Group
-from gitops_dsf.simulator.predicate import Filtered
 from gitops_dsf.simulator.prioritizers import PrioritizerResult, go_int64
-from gitops_dsf.simulator.ranking import Ranking, add_up
-from gitops_dsf.simulator.verdict import Stage
+from gitops_dsf.simulator.ranking import add_up
 from gitops_dsf.simulator.weights import Prioritizer
 from tests.unit.simulator.hub import (
     GROUP,
@@ -312,18 +308,3 @@ def test_the_same_hub_with_other_scores() -> None:
     assert other.score_table.column("r", "a", now).values == (0, 5)
     kept = {name for name, value in everything(other).items() if value is before[name]}
     assert kept == before.keys() - {"score_table", "cel"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "shown"),
-    [
-        (Filtered, {"status", "unsupported"}),
-        (Group, {"index", "name", "decisions"}),
-        (PrioritizerResult, {"prioritizer", "status"}),
-        (Ranking, {"selected"}),
-        (Stage, {"name"}),
-        (HubState, {"clusters", "sets", "bindings", "placements", "decisions"}),
-    ],
-)
-def test_a_repr_leaves_out_what_grows_with_the_number_of_clusters(kind: type, shown: set[str]) -> None:
-    assert {field.name for field in dataclasses.fields(kind) if field.repr} == shown
