@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status import Inputs, Overview, Part
 
@@ -89,6 +90,11 @@ class Facts:
     def clusteradm(self, *words: str) -> str:
         """A clusteradm command for this hub, which accepts kubectl's flags."""
         return shlex.join(("clusteradm", *self.kubectl[1:], *words))
+
+
+def on_cluster(cluster: str, command: str, *, namespace: str = AGENT_NAMESPACE) -> str:
+    """A kubectl command for a cluster itself, whose context is named as the cluster."""
+    return f"kubectl --context {cluster} -n {namespace} {command}  # on the cluster itself"
 
 
 def name_of(item: Object) -> str:

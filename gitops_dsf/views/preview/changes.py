@@ -163,7 +163,6 @@ def summarise_changes(
     """Counts what differs, file by file."""
     before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
     after = {item.metadata.name: item for item in head.resolved.clusters}
-    edited = _changed(before, after)
     gaining, losing = _targets(base, head)
     old, new = ({} if base is None else _by_group(base)), _by_group(head)
     return Summary(
@@ -174,13 +173,10 @@ def summarise_changes(
             total=len(head.scorers),
         ),
         clusters=ClusterCount(
-            added=len(after.keys() - before.keys()),
-            removed=len(before.keys() - after.keys()),
-            changed=len(edited),
-            total=len(after),
+            **msgspec.structs.asdict(_count(before, after)),
             joined=tuple(sorted(after.keys() - before.keys())),
             left=tuple(sorted(before.keys() - after.keys())),
-            edited=tuple(sorted(edited)),
+            edited=tuple(sorted(_changed(before, after))),
             gaining=gaining,
             losing=losing,
             altered=len(frozenset[str]().union(*(altered(item, base, head) for item in scorers))),

@@ -264,9 +264,6 @@ def _close(verdict: Verdict, points: int, spans: Mapping[str, tuple[int, int]]) 
 
 
 def _smallest(*explanations: Explanation) -> tuple[str, int] | None:
-    flips = [
-        (f"{flip} on {item.cluster}", flip.change)
-        for item in explanations
-        if (flip := item.nearest) is not None
-    ]
-    return min(flips, key=lambda entry: abs(entry[1])) if flips else None
+    near = [(item.nearest, item.cluster) for item in explanations]
+    flips = [(f"{flip} on {cluster}", flip.change) for flip, cluster in near if flip is not None]
+    return min(flips, key=lambda entry: abs(entry[1]), default=None)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
-from gitops_dsf.views.doctor.facts import Facts, Source, condition, namespace_of
+from dsf_wire.constants import ADDON_NAME
+from gitops_dsf.views.doctor.facts import Facts, Source, condition, namespace_of, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
 from gitops_dsf.wording import plural
 
@@ -22,14 +22,9 @@ def agents(facts: Facts) -> Iterator[Finding]:
             continue
         available = condition(item, "Available")
         if available is None or available.get("status") != "True":
-            fix = (
-                f"kubectl --context {cluster} -n {AGENT_NAMESPACE} describe deployment {ADDON_NAME}  # on the"
-                " cluster itself"
-            )
-            why = (
-                f"{available.get('reason')}: {available.get('message')}"
-                if available
-                else "OCM has not reported on it yet"
-            )
+            fix = on_cluster(cluster, f"describe deployment {ADDON_NAME}")
+            why = "OCM has not reported on it yet"
+            if available:
+                why = f"{available.get('reason')}: {available.get('message')}"
             yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
     yield ok(f"{plural(len(states), 'agent')}, all Available")

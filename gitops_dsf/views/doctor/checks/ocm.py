@@ -9,7 +9,7 @@ from typing import Any, Final
 from packaging.version import Version
 
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
-from gitops_dsf.views.doctor.facts import Facts, Source, name_of
+from gitops_dsf.views.doctor.facts import Facts, Source, name_of, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.version import version_of
 from gitops_dsf.wording import names_text, plural
@@ -118,14 +118,9 @@ def clusters(facts: Facts) -> Iterator[Finding]:
             fix = f"{facts.clusteradm('get', 'token')}  # then run the join command that it prints, on {name}"
             yield error(f"{name} has not joined", fix, subject=name)
         elif available.status != "True":
-            fix = (
-                f"kubectl --context {name} -n open-cluster-management-agent get pods  # on the cluster itself"
-            )
-            yield warning(
-                f"{name} is not available: {available.message or 'its lease is not renewed'}",
-                fix,
-                subject=name,
-            )
+            why = available.message or "its lease is not renewed"
+            fix = on_cluster(name, "get pods", namespace="open-cluster-management-agent")
+            yield warning(f"{name} is not available: {why}", fix, subject=name)
     everyone = plural(len(facts.inputs.snapshot.clusters), "cluster")
     yield ok(
         f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are available"

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from dsf_wire.constants import AGENT_NAMESPACE, SCORE_PLURAL
+from dsf_wire.constants import SCORE_PLURAL
 from gitops_dsf.hub.freshness import DEAD, State
 from gitops_dsf.hub.names import HUB_SCORER
-from gitops_dsf.views.doctor.facts import Facts
+from gitops_dsf.views.doctor.facts import Facts, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
 from gitops_dsf.wording import names_text, plural
@@ -116,16 +116,11 @@ def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> It
 def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) -> Iterator[Finding]:
     for cluster, names in sorted(found.items()):
         every = len(names) == expected[cluster]
-        shown = (
-            f"every score of {cluster} is {what}"
-            if every and len(names) > 1
-            else f"{cluster}: {what}: {names_text(names)}"
-        )
+        shown = f"{cluster}: {what}: {names_text(names)}"
+        if every and len(names) > 1:
+            shown = f"every score of {cluster} is {what}"
         hint = ": its agent is down, or cannot reach the hub" if every and what == "expired" else ""
-        fix = (
-            f"kubectl --context {cluster} -n {AGENT_NAMESPACE} logs deployment/gitops-dsf-agent  # on the"
-            " cluster itself"
-        )
+        fix = on_cluster(cluster, "logs deployment/gitops-dsf-agent")
         yield warning(f"{shown}, and counts as 0{hint}", fix, subject=cluster)
 
 

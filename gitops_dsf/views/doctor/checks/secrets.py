@@ -8,9 +8,8 @@ a label says so. An Application proves that Argo CD knows its cluster.
 
 from collections.abc import Iterator
 
-from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.hub.freshness import DEAD, State
-from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
 from gitops_dsf.wording import names_text, plural
@@ -117,18 +116,11 @@ def tokens(facts: Facts) -> Iterator[Finding]:
         for secrets, clusters in by_secrets.items():
             if not secrets:
                 continue
-            fix = (
-                f"kubectl --context {clusters[0]} -n {AGENT_NAMESPACE} get secret"
-                f" {' '.join(secrets)}  # on the cluster itself"
-            )
             yield warning(
                 f"{view.scorer.name} has no score on {names_text(clusters)} and needs Secret"
                 f" {', '.join(secrets)} there, which the hub cannot see",
-                fix,
+                on_cluster(clusters[0], f"get secret {' '.join(secrets)}"),
             )
-    scorers = (
-        f"{plural(len(needing), 'scorer')} with a token, and no score missing"
-        if needing
-        else "no scorer needs a token"
-    )
+    known = f"{plural(len(needing), 'scorer')} with a token, and no score missing"
+    scorers = known if needing else "no scorer needs a token"
     yield ok(f"{scorers}; Secrets of clusters are not visible from the hub")
