@@ -52,18 +52,20 @@ def margins(verdict: Verdict) -> Mapping[str, int]:
 
     A cluster that is in with a margin of 1 leaves when it loses one point to the first cluster that is out.
     """
-    ranking = verdict.ranking
-    if ranking is None or not 0 < ranking.selected < len(ranking.order):
-        return {}
-    last, first = ranking.order[ranking.selected - 1], ranking.order[ranking.selected]
-    sums, clusters, names = ranking.sums, ranking.clusters, verdict.state.names
-    inside = {
-        names[clusters[i]]: sums[i] - sums[first] + (i < first) for i in ranking.order[: ranking.selected]
-    }
-    outside = {
-        names[clusters[i]]: sums[last] - sums[i] + (i > last) for i in ranking.order[ranking.selected :]
-    }
-    return inside | outside
+    ranking, names = verdict.ranking, verdict.state.names
+    found = {}
+    for place, index in enumerate(ranking.order if ranking else ()):
+        if ranking and (margin := _margin(ranking, index, selected=place < ranking.selected)) is not None:
+            found[names[ranking.clusters[index]]] = margin
+    return found
+
+
+def _margin(ranking: Ranking, index: int, *, selected: bool) -> int | None:
+    if not 0 < ranking.selected < len(ranking.order):
+        return None
+    rival = ranking.order[ranking.selected - (not selected)]
+    gap = ranking.sums[index] - ranking.sums[rival]
+    return gap + (index < rival) if selected else (index > rival) - gap
 
 
 def _out(verdict: Verdict, cluster: str, reason: str, *, filter_name: str | None = None) -> Explanation:
@@ -108,9 +110,10 @@ def _ranked(
     verdict: Verdict, ranking: Ranking, position: int, spans: Mapping[str, tuple[int, int]]
 ) -> Explanation:
     names, name = verdict.state.names, verdict.state.names[position]
-    index = list(ranking.clusters).index(position)
-    rank = list(ranking.order).index(index)
-    selected, points, margin = rank < ranking.selected, ranking.sums[index], margins(verdict).get(name)
+    index = ranking.clusters.index(position)
+    rank = ranking.order.index(index)
+    selected, points = rank < ranking.selected, ranking.sums[index]
+    margin = _margin(ranking, index, selected=selected)
     contributions = tuple(
         Contribution(
             result.name,
