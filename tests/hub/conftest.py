@@ -43,6 +43,8 @@ LONGEST = (
 them.
 """
 LOG_LINES = 12
+HANGING_SECONDS = 1200
+"""After which a test hangs; its waits have bounds of their own."""
 
 _plane = pytest.StashKey[ControlPlane]()
 _report = pytest.StashKey[list[str]]()
@@ -83,6 +85,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if SUITE not in item.path.parents:
             continue
         item.add_marker(pytest.mark.hub)
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(HANGING_SECONDS))
         needed = {name for mark in item.iter_markers("family") for name in mark.args}
         fixtures = getattr(item, "fixturenames", ())
         if "control_plane" in fixtures:

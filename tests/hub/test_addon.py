@@ -16,7 +16,7 @@ from tests.hub.scenario.fleet import Fleet, settings, write_fleet
 from tests.hub.scenario.installation import ADDON, WORK, Installation, installed
 from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 OPERATED, BARE = "cluster1", "cluster2"
 MONITOR = "monitoring.coreos.com/v1/ServiceMonitor"
@@ -88,13 +88,12 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
     monitor = wait_for(
         lambda: spokes[OPERATED].admin.find(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE),
         what="the ServiceMonitor is on the cluster with the operator",
-        timeout=60,
         seen=lambda: hub.find(ADDON, ADDON_NAME, namespace=OPERATED),
     )
     assert monitor["spec"]["endpoints"][0]["relabelings"] == [
         {"targetLabel": "cluster", "replacement": OPERATED}
     ]
-    wait_for(lambda: applied(hub, BARE) == "True", what="the other cluster lacks nothing", timeout=60)
+    wait_for(lambda: applied(hub, BARE) == "True", what="the other cluster lacks nothing")
 
     # The name of such a template stays, and OCM rolls out its new content.
     configure(installation.fleet, {**SELECTED, "interval": "1m"})
@@ -108,7 +107,6 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
             == "1m"
         ),
         what="the changed template is on the cluster",
-        timeout=60,
     )
 
     configure(installation.fleet, {})
@@ -117,7 +115,6 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
     wait_for(
         lambda: applied(hub, BARE) == "False",
         what="the other cluster reports that it has no such kind",
-        timeout=60,
         seen=lambda: hub.find(ADDON, ADDON_NAME, namespace=BARE),
     )
     assert spokes[BARE].admin.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is not None
@@ -128,9 +125,8 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
     wait_for(
         lambda: spokes[OPERATED].admin.find(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
         what="it is gone",
-        timeout=60,
     )
-    wait_for(lambda: applied(hub, BARE) == "True", what="all is applied again", timeout=60)
+    wait_for(lambda: applied(hub, BARE) == "True", what="all is applied again")
 
 
 def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> None:
@@ -146,7 +142,7 @@ def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> Non
 
     def becomes(first: str, second: str, *, what: str) -> None:
         installation.sync()
-        wait_for(lambda: images() == [first, second], what=what, timeout=60, seen=images)
+        wait_for(lambda: images() == [first, second], what=what, seen=images)
 
     old, new, newer = (f"registry.example.com/gitops-dsf-agent:{version}" for version in (1, 2, 3))
     before = [deployment(name)["metadata"]["uid"] for name in (OPERATED, BARE)]
@@ -164,7 +160,6 @@ def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> Non
     wait_for(
         lambda: deployment(OPERATED)["spec"]["template"]["spec"].get("tolerations") == infra,
         what="the tolerations of the second entry count as well",
-        timeout=60,
     )
     assert images() == [newer, old]
     assert not deployment(BARE)["spec"]["template"]["spec"].get("tolerations")
@@ -190,17 +185,12 @@ def test_removing_everything_leaves_the_namespace_and_peoples_secrets(
     wait_for(
         lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
         what="the agent is gone",
-        timeout=60,
     )
     wait_for(
         lambda: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None,
         what="its configuration is gone",
     )
-    wait_for(
-        lambda: hub.find(WORK, "gitops-dsf-config", namespace=OPERATED) is None,
-        what="the work is gone",
-        timeout=60,
-    )
+    wait_for(lambda: hub.find(WORK, "gitops-dsf-config", namespace=OPERATED) is None, what="the work is gone")
 
     def kept() -> bool:
         namespace = spoke.get("v1/Namespace", AGENT_NAMESPACE)

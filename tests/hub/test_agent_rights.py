@@ -273,7 +273,6 @@ def test_it_works_with_these_rights_and_uses_a_rotated_token(rights: Rights, tmp
             wait_for(
                 lambda: len(api.requests) > seen,
                 what="the new token is used",
-                timeout=60,
                 seen=agent.process.tail,
             )
             log = agent.process.written()

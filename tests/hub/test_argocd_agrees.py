@@ -20,7 +20,7 @@ from tests.hub.controlplane.binaries import obtain
 from tests.hub.scenario.mutatedsources import Fields, corpus
 from tests.support.repositories import BASE
 
-pytestmark = [pytest.mark.family("argocdgenerator"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.family("argocdgenerator")]
 
 SEED, COUNT = 20_261_123, 200
 CLUSTERS = ("east", "west")

@@ -7,7 +7,7 @@ import pytest
 from tests.hub.controlplane.golang import find_go, go_directive
 from tools.argocd_api import TARGET, content
 
-pytestmark = [pytest.mark.family("argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("argocd")]
 
 
 def test_the_recorded_facts_are_those_of_the_pinned_sources() -> None:

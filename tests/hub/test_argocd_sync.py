@@ -42,7 +42,7 @@ from tests.hub.scenario.installation import ADDON, SCORE, WORK, Installation
 from tests.hub.scenario.placements import PLACEMENT, decided
 from tests.hub.scenario.spokeagent import DEPLOYMENT
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
@@ -77,7 +77,7 @@ class Synced:
 
     def settled(self, head: str) -> None:
         for name in self.names:
-            wait_until_settled(self.hub, name, revision=head, timeout=120)
+            wait_until_settled(self.hub, name, revision=head)
         wait_for(lambda: all(self.rests(name) for name in self.names), what="no sync is under way")
 
     def rests(self, name: str) -> bool:
@@ -153,22 +153,20 @@ def scene(
         wait_for(
             lambda: hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd"),
             what="the ApplicationSet is there",
-            timeout=120,
         )
-        wait_for(scene.decision, what="OCM made a first decision", timeout=120)
+        wait_for(scene.decision, what="OCM made a first decision")
         # Created together with its Placement, the ApplicationSet found no decision and would look again in 3
         # minutes only. The reconciler gives it this annotation; until then it is Degraded, and that is all
         # that is.
         refresh_set(hub, GUESTBOOK)
         for name in set(names) - {RECONCILER_APPLICATION}:
-            wait_until_settled(hub, name, revision=head, timeout=120)
+            wait_until_settled(hub, name, revision=head)
         # Nobody runs pods here: what stands beside the reconciler did not wait for them.
         wait_for(
             lambda: hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE),
             what="the reconciler is deployed",
-            timeout=120,
         )
-        wait_until_settled(hub, RECONCILER_APPLICATION, revision=head, health="Progressing", timeout=120)
+        wait_until_settled(hub, RECONCILER_APPLICATION, revision=head, health="Progressing")
         scene.start_reconciler()
         scene.settled(head)
         note(
@@ -230,7 +228,6 @@ def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
             != "by hand"
         ),
         what="the scorer is as git says",
-        timeout=60,
     )
     wait_for(
         lambda: (
@@ -242,7 +239,6 @@ def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
             == 4
         ),
         what="the work is as git says",
-        timeout=60,
     )
 
 
@@ -254,13 +250,11 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
         wait_for(
             lambda kind=kind, name=name: synced.hub.find(kind, name, namespace="cluster2") is None,  # type: ignore[misc]
             what=f"{kind} {name} of cluster2 is pruned",
-            timeout=90,
             seen=lambda: state(synced.hub, "gitops-dsf-works-00"),
         )
     wait_for(
         lambda: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None,
         what="the configuration is gone",
-        timeout=60,
     )
     synced.settled(head)
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster1")
@@ -270,14 +264,11 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     assert [owner["kind"] for owner in left["metadata"]["ownerReferences"]] == ["ClusterManagementAddOn"]
     synced.hub.delete(ADDON, ADDON_NAME, namespace="cluster2")
     wait_for(
-        lambda: synced.hub.find(ADDON, ADDON_NAME, namespace="cluster2") is None,
-        what="the add-on is gone",
-        timeout=90,
+        lambda: synced.hub.find(ADDON, ADDON_NAME, namespace="cluster2") is None, what="the add-on is gone"
     )
     wait_for(
         lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
         what="the agent is gone",
-        timeout=60,
     )
     synced.fleet.write("clusters/cluster2.yaml", cluster("cluster2", fleet="synced"))
     synced.settled(synced.commit("Take it back"))
@@ -306,7 +297,6 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
             wait_for(
                 lambda name=name: refusal(synced, name),  # type: ignore[misc]
                 what=f"{name} refuses it",
-                timeout=90,
                 seen=lambda name=name: state(synced.hub, name),  # type: ignore[misc]
             )
         assert "ClusterRoleBinding is not permitted in project gitops-dsf" in refusal(
@@ -404,7 +394,6 @@ def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
     wait_for(
         lambda: not any(hub.find(APPLICATION, name, namespace="argocd") for name in names),
         what="Argo CD lets go",
-        timeout=90,
     )
     hub.delete(APPLICATION_SET, GUESTBOOK, namespace="argocd")
     wait_for(
@@ -412,7 +401,6 @@ def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
             not hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}")
         ),
         what="all gone",
-        timeout=90,
     )
     for name in ("gitops-dsf", "gitops-dsf-works"):
         hub.delete("argoproj.io/v1alpha1/AppProject", name, namespace="argocd")

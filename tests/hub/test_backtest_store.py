@@ -19,7 +19,7 @@ from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.prometheus import Prometheus, start_prometheus
 from tests.support.commandline import gitops_dsf
 
-pytestmark = [pytest.mark.hub, pytest.mark.family("prometheus"), pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.hub, pytest.mark.family("prometheus")]
 
 CLUSTERS: Final = tuple(f"c{number:02}" for number in range(10))
 SCORES: Final = ("idle", "memory", "cost")

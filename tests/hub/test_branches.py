@@ -22,7 +22,7 @@ from tests.hub.scenario.installation import installed
 from tests.hub.scenario.reconciling import FAST, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 JOURNAL, STATE = "gitops-dsf-journal", "gitops-dsf-state"
@@ -93,7 +93,6 @@ def scene(
                     and '"cluster1"' in scene.held(STATE, "decisions.json")
                 ),
                 what="both branches know where the application is",
-                timeout=90,
                 seen=reconciler.process.tail,
             )
             scene.moves_to("cluster2")
@@ -104,7 +103,6 @@ def scene(
                     and reconciler.metric("journal_pending") == 0
                 ),
                 what="both branches follow",
-                timeout=90,
                 seen=reconciler.process.tail,
             )
             age = reconciler.metric("state_age_seconds")

@@ -35,7 +35,7 @@ from tests.hub.scenario.prettyhub import (
     pretty_hub,
 )
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CONFIGMAP = "gitops-dsf-placement-decisions"
 ARGOCD_SETTINGS = ("argocd-cm", "argocd-cmd-params-cm")
@@ -66,7 +66,7 @@ class Clinic:
         def look() -> dict[str, Any] | None:
             return next((item for item in self.findings(check) if text in item["message"]), None)
 
-        return wait_for(look, what=f"{check} says {text!r}", timeout=60, seen=self.findings)
+        return wait_for(look, what=f"{check} says {text!r}", seen=self.findings)
 
     def fix(self, finding: dict[str, Any]) -> None:
         """Runs the printed command as it is, in the fleet repository."""
@@ -85,7 +85,6 @@ class Clinic:
         wait_for(
             lambda: not self.findings(check),
             what=f"{check} is content again",
-            timeout=60,
             seen=lambda: self.findings(check),
         )
 
@@ -132,7 +131,6 @@ def test_a_hub_where_all_is_well_gives_no_finding(clinic: Clinic) -> None:
     wait_for(
         lambda: {item["check"]: item["state"] for item in clinic.findings()} == LACKING,
         what="there is no finding but one",
-        timeout=90,
         seen=clinic.findings,
     )
     ran = clinic.doctor()

@@ -30,7 +30,7 @@ from tests.hub.scenario.placements import (
 from tests.hub.scenario.placements import SCORE as SCORES
 from tests.hub.scenario.spokeagent import SpokeAgent, spoke_agent
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 ARGOCD = "argocd"
@@ -71,7 +71,6 @@ class Loop:
         wait_for(
             lambda: self.decision() == [cluster],
             what=f"OCM decides for {cluster}",
-            timeout=60,
             seen=self.decision,
         )
 

@@ -23,7 +23,7 @@ from tests.hub.scenario.frozenleader import (
     frozen_leader_plane,
 )
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from tests.hub.scenario.placements import (
     score_prioritizer,
 )
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm")]
 
 NAMESPACE = "hazards"
 A, B, C = "hazard-a", "hazard-b", "hazard-c"
@@ -352,12 +352,12 @@ def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(
     try:
         for writer in ("first", "second"):
             hub.apply(work("cluster1", f"hazard-{writer}", [config_map("shared", writer)]))
-            wait_for(lambda writer=writer: value() == writer, what=f"{writer} has written", timeout=60)  # type: ignore[misc]
+            wait_for(lambda writer=writer: value() == writer, what=f"{writer} has written")  # type: ignore[misc]
         for writer in ("first", "second"):
             wait_for(lambda writer=writer: applied(hub, f"hazard-{writer}"), what=f"{writer} says Applied")  # type: ignore[misc]
         hub.patch(WORK, "hazard-first", {"metadata": {"labels": {"touched": "yes"}}}, namespace="cluster1")
         hub.apply(work("cluster1", "hazard-first", [config_map("shared", "first again")]))
-        wait_for(lambda: value() == "first again", what="the last writer wins", timeout=60)
+        wait_for(lambda: value() == "first again", what="the last writer wins")
         assert applied(hub, "hazard-second")
     finally:
         for writer in ("first", "second"):
@@ -366,7 +366,6 @@ def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(
             wait_for(
                 lambda writer=writer: hub.find(WORK, f"hazard-{writer}", namespace="cluster1") is None,  # type: ignore[misc]
                 what="gone",
-                timeout=60,
             )
         spoke.delete("v1/Namespace", CONFLICT)
 

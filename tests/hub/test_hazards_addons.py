@@ -14,7 +14,7 @@ from tests.hub.controlplane.tinyaddon import ADDON, grant_to_addon_manager, mana
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.placements import CLUSTER, SCORE, clusters_in_set, exact, placement
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm")]
 
 WORK = "work.open-cluster-management.io/v1/ManifestWork"
 INSTALLED = f"{ADDON}/ManagedClusterAddOn"
@@ -47,7 +47,7 @@ def defined(hub: Client, items: list[Object]) -> Iterator[None]:
         hub.patch(DEFINITION, name, {"spec": {"installStrategy": {"type": "Manual", "placements": None}}})
         for item in installed():
             hub.delete(INSTALLED, name, namespace=item["metadata"]["namespace"])
-        wait_for(lambda: not installed(), what=f"every {name} is gone", timeout=90, seen=installed)
+        wait_for(lambda: not installed(), what=f"every {name} is gone", seen=installed)
         hub.delete(DEFINITION, name)
         hub.delete(TEMPLATE, f"{name}-1")
         hub.delete(BINDING, f"{name}-addon-manager")
@@ -208,14 +208,10 @@ def test_installing_by_placement_removes_what_people_installed(
             lambda: installed_on(hub, addon) == [chosen, other], what="Manual leaves both alone", seconds=2
         )
         by_placement(hub, addon, place)
-        wait_for(
-            lambda: installed_on(hub, addon) == [chosen], what=f"the one on {other} is deleted", timeout=60
-        )
+        wait_for(lambda: installed_on(hub, addon) == [chosen], what=f"the one on {other} is deleted")
         by_placement(hub, addon, "a-placement-that-is-not-there")
         wait_for(
-            lambda: installed_on(hub, addon) == [],
-            what="a Placement that is not there uninstalls everywhere",
-            timeout=60,
+            lambda: installed_on(hub, addon) == [], what="a Placement that is not there uninstalls everywhere"
         )
 
 
@@ -233,6 +229,6 @@ def installed_on(hub: Client, addon: str) -> list[str]:
 def delivered(hub: Client, addon: str) -> list[Object]:
     """What the add-on manager makes of the template for cluster1."""
     name = f"addon-{addon}-deploy-0"
-    found = wait_for(lambda: hub.find(WORK, name, namespace="cluster1"), what=f"the work {name}", timeout=60)
+    found = wait_for(lambda: hub.find(WORK, name, namespace="cluster1"), what=f"the work {name}")
     manifests: list[Object] = found["spec"]["workload"]["manifests"]
     return manifests

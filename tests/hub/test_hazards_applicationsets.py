@@ -19,7 +19,7 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.placements import CLUSTER, DECISION, PLACEMENT_LABEL
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 SPOKES = ("cluster1", "cluster2")
 NAME = "hazard-followers"

@@ -39,7 +39,7 @@ from tests.hub.scenario.installation import SCORE as SCORES
 from tests.hub.scenario.spokeagent import spoke_agent
 from tests.hub.test_agent_rights import granted
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus")]
 
 CLUSTERS = ("cluster1", "cluster2")
 CENTRAL = "thanos-query.monitoring.svc:9090"
@@ -362,7 +362,6 @@ def test_a_scorer_moves_to_the_spokes_and_back_without_a_gap(
     wait_for(
         lambda: scene.score("cluster1") is not None,
         what="a score of the hub",
-        timeout=60,
         seen=running.process.tail,
     )
     with spoke_agent(scene.plane, "cluster1", folder=tmp_path, environment=scene.spoke_environment) as agent:
@@ -382,15 +381,12 @@ def test_a_scorer_moves_to_the_spokes_and_back_without_a_gap(
             return labelled is by_hub and (value is None or scene.score("cluster1") == value)
 
         scene.runs_on("Spokes")
-        wait_for(
-            lambda: taken_over(7, by_hub=False), what="the agent's score", timeout=60, seen=agent.process.tail
-        )
+        wait_for(lambda: taken_over(7, by_hub=False), what="the agent's score", seen=agent.process.tail)
         hold_for(lambda: taken_over(7, by_hub=False), what="it stays", seconds=5)
         scene.runs_on("Hub")
         wait_for(
             lambda: taken_over(None, by_hub=True),
             what="the hub's score",
-            timeout=60,
             seen=running.process.tail,
         )
         hold_for(lambda: taken_over(None, by_hub=True), what="it stays", seconds=5)

@@ -26,7 +26,7 @@ from tests.hub.scenario.fleet import Fleet, application, settings, write_fleet
 from tests.hub.scenario.installation import ADDON, DECISION, WORK, Installation
 from tests.hub.scenario.reconciling import HUB_NAMESPACE, reconciling
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(480)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 PROJECT = "argoproj.io/v1alpha1/AppProject"
@@ -138,7 +138,7 @@ def empty(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
 
 def _nothing_left(empty: Empty) -> None:
     empty.run("uninstall", "--delete-applications", "--timeout", "90")
-    wait_for(lambda: not empty.generated(), what="the placed applications are gone", timeout=90)
+    wait_for(lambda: not empty.generated(), what="the placed applications are gone")
 
 
 def test_from_an_empty_hub_to_a_loop_and_back(
@@ -176,14 +176,13 @@ def test_from_an_empty_hub_to_a_loop_and_back(
             assert " 0 errors" in installed.stdout.partition("The loop runs")[2], installed.stdout
             assert installed.code == 0, installed.stdout + installed.stderr
             assert HEALTH_KEY in empty.health_checks()
-            wait_for(empty.generated, what="the application is placed", timeout=90)
+            wait_for(empty.generated, what="the application is placed")
             wait_for(
                 lambda: all(
                     item.get("status", {}).get("sync", {}).get("status") == "Synced"
                     for item in empty.generated()
                 ),
                 what="the application is synced",
-                timeout=90,
             )
             again = empty.run("install")
             applied = again.stdout.partition("What is applied")[2].partition("What Argo CD does")[0]
@@ -214,9 +213,7 @@ def test_from_an_empty_hub_to_a_loop_and_back(
         assert crd in removed.stdout
     assert empty.hub.find("v1/Namespace", HUB_NAMESPACE)
 
-    wait_for(
-        lambda: not empty.hub.list(DECISION, namespace="argocd"), what="the decisions are gone", timeout=60
-    )
+    wait_for(lambda: not empty.hub.list(DECISION, namespace="argocd"), what="the decisions are gone")
     hold_for(
         lambda: {item["spec"]["destination"]["name"] for item in empty.generated()} == where,
         what="the application stays where it runs",
@@ -238,5 +235,4 @@ def test_from_an_empty_hub_to_a_loop_and_back(
             control_plane.spokes[cluster].admin.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK) is None
         ),
         what="Argo CD deletes the workload with its Application",
-        timeout=90,
     )

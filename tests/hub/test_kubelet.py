@@ -43,7 +43,7 @@ from tests.hub.scenario.installation import ADDON, SCORE, Installation
 from tests.hub.scenario.realimages import Images
 from tests.hub.scenario.spokeagent import wait_for_deployment
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "kubelet"), pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "kubelet")]
 
 CLUSTER = "cluster1"
 SECRET = "api-token"
@@ -79,7 +79,7 @@ class World:
 
     def agent(self) -> Object:
         """The agent's pod, once it is ready."""
-        (pod,) = wait_for(self.pods, what="the agent's pod is ready", timeout=120, seen=self.evidence)
+        (pod,) = wait_for(self.pods, what="the agent's pod is ready", seen=self.evidence)
         return pod
 
     def score(self) -> int | None:
@@ -94,7 +94,6 @@ class World:
         wait_for(
             lambda: self.score() is not None and abs(int(self.score() or 0) - wanted) <= 1,
             what=f"the score follows the API to {wanted}",
-            timeout=120,
             seen=lambda: (self.score(), self.api.refused, self.evidence()),
         )
 
@@ -217,7 +216,6 @@ def test_the_agent_runs_from_our_image_and_its_add_on_is_available(world: World)
             ]
         ),
         what="the add-on is Available",
-        timeout=90,
         seen=lambda: world.hub.get(ADDON, ADDON_NAME, namespace=CLUSTER),
     )
 
@@ -271,11 +269,7 @@ def test_the_kubelet_projects_a_changed_configuration(world: World, note: Callab
     fleet.render()
     clock = time.monotonic()
     world.installation.apply()
-    wait_for(
-        lambda: str(seconds) in config_map(world),
-        what="the ConfigMap on the spoke has the change",
-        timeout=60,
-    )
+    wait_for(lambda: str(seconds) in config_map(world), what="the ConfigMap on the spoke has the change")
     delivered = time.monotonic()
     wait_for(
         lambda: file.read_text(encoding="utf-8") != before,
@@ -302,7 +296,7 @@ def test_a_token_in_a_secret_rotates(world: World) -> None:
     again = "second" if world.api.token == "first" else "first"
     world.api.token = again
     refused = world.api.refused
-    wait_for(lambda: world.api.refused > refused, what="the old token is refused", timeout=60)
+    wait_for(lambda: world.api.refused > refused, what="the old token is refused")
     world.spoke.apply(secret(SECRET, {"token": again.encode()}))
     world.expect(0.7)
 
@@ -320,7 +314,6 @@ def test_scores_go_on_after_the_agent_was_killed(world: World, note: Callable[[s
             if one["metadata"]["uid"] == pod["metadata"]["uid"]
         ),
         what="the kubelet started the container again",
-        timeout=120,
         seen=world.evidence,
     )
     note(f"nodes: the agent is ready again {time.monotonic() - clock:.1f} s after SIGKILL")

@@ -29,7 +29,7 @@ from tests.hub.scenario.fleet import (
 from tests.hub.scenario.installation import ADDON, WORK, installed
 from tests.hub.scenario.placements import clusters_of, pages, remove_clusters
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400), pytest.mark.soak]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.soak]
 
 FLEET = "crowd"
 CLUSTERS = tuple(f"crowd-{number:03}" for number in range(1, 103))
@@ -134,9 +134,7 @@ def crowd(
         stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
         stack.callback(remove_applications, hub)
         wait_for(
-            lambda: len(crowd.ids()) == 3 * len(CLUSTERS),
-            what="the agent's work is made for each cluster",
-            timeout=120,
+            lambda: len(crowd.ids()) == 3 * len(CLUSTERS), what="the agent's work is made for each cluster"
         )
         wait_for(
             lambda: sorted(crowd.decided()) == list(CLUSTERS),
@@ -170,9 +168,7 @@ def test_a_cluster_joins_and_nothing_of_the_others_is_touched(crowd: Crowd, newc
     assert len(moved) == 1, "one cluster moved from the first page to the second"
     assert moved <= set(second[f"{APPLICATION}-decision-2"])
     crowd.refresh()
-    wait_for(
-        lambda: len(crowd.ids()) == len(before) + 3, what="the newcomer has its add-on and works", timeout=60
-    )
+    wait_for(lambda: len(crowd.ids()) == len(before) + 3, what="the newcomer has its add-on and works")
     hold_for(
         lambda: before.items() <= crowd.ids().items(),
         what="add-ons and works of the others are the same objects",

@@ -26,7 +26,7 @@ from tests.hub.scenario.spokeagent import SpokeAgent, spoke_agent
 from tests.support.rendering import metric_source
 from tests.support.threadserver import Handler, ThreadServer
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus")]
 
 FLEET = "sources"
 CLUSTER = "cluster1"
@@ -83,7 +83,7 @@ def _handler(doorman: Doorman) -> type[Handler]:
                 self.send(401, b"who are you?", media="text/plain")
                 return
             doorman.let_in += 1
-            found = httpx.get(f"{doorman.upstream}{self.path}", timeout=10, trust_env=False)
+            found = httpx.get(f"{doorman.upstream}{self.path}", timeout=60, trust_env=False)
             self.send(found.status_code, found.content)
 
     return DoormanHandler
@@ -111,7 +111,6 @@ class Scene:
         wait_for(
             lambda: score() == [value],
             what=f"the score is {value}",
-            timeout=60,
             seen=lambda: (score(), self.agent.process.tail()),
         )
 
@@ -200,7 +199,6 @@ def test_a_cluster_uses_the_secrets_of_its_variant_and_may_read_no_others(scene:
     wait_for(
         lambda: scene.doorman.let_in,
         what="the agent asks the other source",
-        timeout=60,
         seen=scene.agent.process.tail,
     )
     scene.load.set(METRIC, {}, 0.75)
@@ -214,7 +212,6 @@ def test_a_cluster_uses_the_secrets_of_its_variant_and_may_read_no_others(scene:
     wait_for(
         lambda: scene.doorman.let_in >= before + 3,
         what="the new password and key are used",
-        timeout=60,
         seen=scene.agent.process.tail,
     )
     assert "s3cret" not in scene.agent.process.written()

@@ -29,7 +29,7 @@ from tests.hub.scenario.placements import PLACEMENT, publish
 from tests.hub.scenario.reconciling import FAST, Reconciler, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 FLEET = "moving"
 CLUSTERS = ("cluster1", "cluster2")
@@ -101,7 +101,7 @@ class MovePlane(ScoredPlane):
             )
             return self.states(name).get(cluster) == f"{health}/Synced"
 
-        wait_for(look, what=f"the copy on {cluster} is {health}", timeout=60, seen=lambda: self.states(name))
+        wait_for(look, what=f"the copy on {cluster} is {health}", seen=lambda: self.states(name))
 
     def settle(self, name: str, *clusters: str) -> None:
         """The application runs on these clusters and nowhere else, Healthy. Needs a reconciler that runs."""
@@ -109,7 +109,6 @@ class MovePlane(ScoredPlane):
         wait_for(
             lambda: set(self.copies(name)) >= set(clusters),
             what=f"{name} on {clusters}",
-            timeout=60,
             seen=lambda: self.states(name),
         )
         for cluster in clusters:

@@ -22,7 +22,7 @@ from tests.hub.scenario.fleet import cluster as cluster_document
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import BINDING, PLACEMENT, decided, publish
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "consumers"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "consumers")]
 
 FLEET = "consumers"
 CLUSTERS = ("cluster1", "cluster2")

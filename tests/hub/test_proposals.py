@@ -23,7 +23,7 @@ from tests.hub.scenario.reconciling import FAST, Reconciler, events, forget_even
 from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.support.pageserver import PageServer, says
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 JOINED = "joined"

@@ -25,7 +25,7 @@ from tests.hub.scenario import realimages
 from tools import images, version
 from tools.images import ROOT
 
-pytestmark = [pytest.mark.family("cosign"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("cosign")]
 
 WORKFLOW = ROOT / ".github/workflows/release.yaml"
 STEP = "Push, sign and attest the images"

@@ -17,7 +17,7 @@ from tests.hub.scenario.fleet import Fleet, cluster, cluster_set, scorer, settin
 from tests.hub.scenario.installation import WORK, Installation, installed
 from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm")]
 
 CLUSTER = "cluster1"
 OPERATOR_NAMESPACE = "open-cluster-management"
@@ -62,13 +62,11 @@ def test_ocm_copies_its_pull_secret_to_the_agent(
         wait_for(
             lambda work=work: "True" in conditions(installation, work),  # type: ignore[misc]
             what=f"{work}, which has the namespace as well, is applied",
-            timeout=60,
         )
     with control_plane.copying_pull_secrets(CLUSTER, namespace=OPERATOR_NAMESPACE):
         copy = wait_for(
             lambda: spoke.find(SECRET, OCM_PULL_SECRET, namespace=AGENT_NAMESPACE),
             what="OCM copied its pull secret",
-            timeout=60,
             seen=lambda: spoke.get(NAMESPACE, AGENT_NAMESPACE)["metadata"],
         )
     assert copy["type"] == "kubernetes.io/dockerconfigjson"
@@ -83,7 +81,6 @@ def test_ocm_copies_its_pull_secret_to_the_agent(
     wait_for(
         lambda: "imagePullSecrets" not in pod_of(control_plane, CLUSTER),
         what="the Deployment names no pull secrets any more",
-        timeout=60,
     )
     # OCM's work agent removes no labels, and the operator deletes no copies: people do that.
     assert spoke.get(NAMESPACE, AGENT_NAMESPACE)["metadata"]["labels"][OCM_PULL_SECRET_LABEL] == "true"

@@ -24,7 +24,7 @@ from tests.hub.scenario.reconciling import DYNAMIC_SCORER, FAST, HUB_NAMESPACE, 
 from tests.hub.scenario.scoredplane import ARGOCD_NAMESPACE, ScoredPlane
 from tests.support.pageserver import PageServer, says
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 APPLICATION = "reconciled"

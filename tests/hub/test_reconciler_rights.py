@@ -23,7 +23,7 @@ from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import Fleet, write_fleet
 from tests.hub.scenario.installation import SCORE, WORK, installed
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 HUB, ARGOCD = "open-cluster-management", "argocd"
 CONFIG_MAP, EVENT, SECRET = "v1/ConfigMap", "v1/Event", "v1/Secret"

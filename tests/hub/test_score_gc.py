@@ -23,7 +23,7 @@ from tests.hub.scenario.reconciling import FAST, events, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 GONE, LIVING = "cluster1", "cluster2"
 OTHERS = tuple(f"adrift-{number:02}" for number in range(6))
@@ -91,9 +91,7 @@ def scene(
             DEPLOYMENT, ADDON_NAME, READY, namespace=AGENT_NAMESPACE
         )
         wait_for(
-            lambda: available(hub.get(ADDON, ADDON_NAME, namespace=LIVING)),
-            what="an add-on is available",
-            timeout=90,
+            lambda: available(hub.get(ADDON, ADDON_NAME, namespace=LIVING)), what="an add-on is available"
         )
         control_plane.add_clusters({name: {} for name in OTHERS})
         stack.callback(remove_clusters, control_plane, OTHERS)
@@ -112,11 +110,7 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(
     scene.publish(LIVING, 5, seconds=3600)
     wait_for(lambda: scene.decision() == [GONE], what="OCM decides for the best", seen=scene.decision)
     scene.hub.delete(ADDON, ADDON_NAME, namespace=GONE)
-    wait_for(
-        lambda: scene.hub.find(ADDON, ADDON_NAME, namespace=GONE) is None,
-        what="the add-on is gone",
-        timeout=90,
-    )
+    wait_for(lambda: scene.hub.find(ADDON, ADDON_NAME, namespace=GONE) is None, what="the add-on is gone")
     scene.publish(GONE, 90, seconds=-TTL - 500)
     scene.publish(LIVING, 5, seconds=-TTL - 600)
     scene.publish(FOREIGN, 5, seconds=-TTL - 900, manager="somebody")
@@ -140,7 +134,6 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(
         wait_for(
             lambda: not scene.scored() & ours,
             what="the dead scores go",
-            timeout=90,
             seen=reconciler.process.tail,
         )
         after = time.monotonic() - clock

@@ -15,7 +15,7 @@ from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.installation import WORK
 from tests.support import yamlfast
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 PAGE = (Path(__file__).parents[2] / "docs/scores/scoring-apis.md").read_text(encoding="utf-8")
 CLUSTER = "cluster1"
@@ -33,7 +33,7 @@ def spoke(control_plane: ControlPlane) -> Iterator[Client]:
     client = control_plane.spokes[CLUSTER].admin
     yield client
     client.delete(NAMESPACE, "scoring")
-    wait_for(lambda: client.find(NAMESPACE, "scoring") is None, what="the namespace is gone", timeout=60)
+    wait_for(lambda: client.find(NAMESPACE, "scoring") is None, what="the namespace is gone")
 
 
 def dry_run(client: Client, item: Object) -> Object:
@@ -72,7 +72,6 @@ def test_ocm_brings_the_work_to_the_cluster_and_leaves_the_namespace(
         wait_for(
             lambda kind=kind: spoke.find(kind, "cpu-headroom", namespace="scoring"),  # type: ignore[misc]
             what=f"the {kind} is on the cluster",
-            timeout=60,
             seen=lambda: hub.find(WORK, name, namespace=CLUSTER),
         )
     hub.delete(WORK, name, namespace=CLUSTER)
@@ -82,6 +81,5 @@ def test_ocm_brings_the_work_to_the_cluster_and_leaves_the_namespace(
             and spoke.find(DEPLOYMENT, "cpu-headroom", namespace="scoring") is None
         ),
         what="the work and its Deployment are gone",
-        timeout=60,
     )
     assert "deletionTimestamp" not in spoke.get(NAMESPACE, "scoring")["metadata"]

@@ -9,7 +9,7 @@ import pytest
 from tests.hub.controlplane.binaries import obtain
 from tests.integration.runtime.test_honest_answers import MATRIX, READERS, RESULTS, SIZES
 
-pytestmark = [pytest.mark.family("streaming"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("streaming")]
 
 
 @pytest.fixture(scope="module", params=[MATRIX, RESULTS], ids=["700 series", "3000 results"])

@@ -23,7 +23,7 @@ from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent
 from tests.support.threadserver import Handler, ThreadServer
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 TTL = 60
@@ -166,11 +166,8 @@ def scene(
             wait_for(
                 lambda cluster=cluster: available(hub.get(ADDON, ADDON_NAME, namespace=cluster)),  # type: ignore[misc]
                 what=f"OCM calls the add-on of {cluster} available",
-                timeout=90,
             )
-        wait_for(
-            lambda: scene.fresh() == list(CLUSTERS), what="both agents publish", timeout=60, seen=scene.seen
-        )
+        wait_for(lambda: scene.fresh() == list(CLUSTERS), what="both agents publish", seen=scene.seen)
         yield scene
 
 

@@ -8,7 +8,7 @@ from typing import Final
 LONGEST_STEP: Final = 0.1
 
 
-async def until(condition: Callable[[], object], *, what: str = "", seconds: float = 60) -> None:
+async def until(condition: Callable[[], object], *, what: str = "", seconds: float = 120) -> None:
     """Waits until the condition is true; awaits it if it is a coroutine. Raises AssertionError with `what`
     after the given seconds. The limit is a safety net for a test that hangs; no test depends on it.
     """

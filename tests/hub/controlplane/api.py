@@ -58,7 +58,7 @@ class Client:
             base_url=cluster["server"],
             verify=context,
             headers=headers,
-            timeout=30.0,
+            timeout=60.0,
             trust_env=False,
             transport=httpx.HTTPTransport(verify=context, retries=1),
         )

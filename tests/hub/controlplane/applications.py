@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tests.hub.controlplane.api import Client, Object
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import LONGEST_SECONDS, wait_for
 
 APPLICATION = "argoproj.io/v1alpha1/Application"
 APPLICATION_SET = "argoproj.io/v1alpha1/ApplicationSet"
@@ -60,7 +60,7 @@ def wait_until_settled(
     revision: str | None = None,
     health: str = "Healthy",
     namespace: str = "argocd",
-    timeout: float = 60.0,
+    timeout: float = LONGEST_SECONDS,
 ) -> ApplicationState:
     """Wait until the Application is Synced, of this health and, when given, at this commit."""
 

@@ -170,6 +170,5 @@ class Flux:
                     == revision
                 ),
                 what=f"Kustomization {name} is applied",
-                timeout=90,
                 seen=lambda name=name: self.ready(name),  # type: ignore[misc]
             )

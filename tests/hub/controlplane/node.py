@@ -168,7 +168,6 @@ class Node:
         wait_for(
             self.ready,
             what=f"the node {self.name} is ready",
-            timeout=120,
             seen=lambda: (
                 self.server.admin.find("v1/Node", self.name),
                 self.processes.running[f"{self.name}-kubelet"].tail(),

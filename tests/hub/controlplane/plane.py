@@ -158,7 +158,6 @@ class ControlPlane:
         wait_for(
             lambda: self.hub.admin.find(MANAGED_CLUSTER, name) is None,
             what=f"ManagedCluster {name} is gone",
-            timeout=90,
             seen=lambda: self.hub.admin.find(MANAGED_CLUSTER, name),
         )
 

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.hub.controlplane.listeners import Listener, listeners, session_members
+from tests.hub.controlplane.waiting import LONGEST_SECONDS
 
 LAUNCH = Path(__file__).with_name("launch.py")
 POLL_SECONDS = 0.05
@@ -124,7 +125,7 @@ class Processes:
         self._running[name] = process
         return process
 
-    def ready(self, process: Process, probe: Probe, *, timeout: float = 60.0) -> float:
+    def ready(self, process: Process, probe: Probe, *, timeout: float = LONGEST_SECONDS) -> float:
         """Wait until `probe` is content; seconds since start. ProcessError when it ends first or the time is
         up.
         """

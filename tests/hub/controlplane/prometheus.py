@@ -49,11 +49,11 @@ class Prometheus:
         return self._data("query", {"query": query})
 
     def version(self) -> str:
-        answer = httpx.get(f"{self.url}/api/v1/status/buildinfo", timeout=10)
+        answer = httpx.get(f"{self.url}/api/v1/status/buildinfo", timeout=60)
         return str(answer.json()["data"]["version"])
 
     def _data(self, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
-        answer = httpx.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=10).json()
+        answer = httpx.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=60).json()
         if answer["status"] != "success":
             raise PrometheusError(f"{parameters['query']}: {answer['errorType']}: {answer['error']}")
         result: list[dict[str, Any]] = answer["data"]["result"]
@@ -105,7 +105,7 @@ def start_prometheus(
             else f"{url}/-/ready: {answer.status_code} {answer.text.strip()}"
         )
 
-    return Prometheus(name=name, url=url, startup_seconds=processes.ready(process, probe, timeout=30))
+    return Prometheus(name=name, url=url, startup_seconds=processes.ready(process, probe))
 
 
 def _write_history(promtool: Path, folder: Path, data: Path, history: Iterable[Series]) -> None:

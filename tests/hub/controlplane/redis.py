@@ -81,7 +81,7 @@ def start_redis(*, processes: Processes, folder: Path, name: str = "argocd-redis
             return f"127.0.0.1:{port}: {error}"
         return None if answer.startswith(b"+PONG") else f"127.0.0.1:{port} answered {answer!r}"
 
-    seconds = processes.ready(process, probe, timeout=20)
+    seconds = processes.ready(process, probe)
     return Redis(name=name, address=f"127.0.0.1:{port}", program=program, startup_seconds=seconds)
 
 

@@ -9,6 +9,10 @@ import httpx
 from tests.hub.controlplane.api import ApiError
 
 POLL_SECONDS = 0.1
+LONGEST_SECONDS = 120.0
+"""Much more than anything takes on a busy machine: what is true ends the wait at once. Less than the three
+minutes after which Argo CD looks again by itself.
+"""
 
 T = TypeVar("T")
 
@@ -17,7 +21,7 @@ def wait_for(
     look: Callable[[], T | None],
     *,
     what: str,
-    timeout: float = 60.0,
+    timeout: float = LONGEST_SECONDS,
     seen: Callable[[], object] | None = None,
 ) -> T:
     """The first truthy answer of `look`, asked every 0.1 s; AssertionError after `timeout` seconds.

@@ -25,10 +25,10 @@ class AgentProgram:
         return self.pod.processes.running[self.pod.name]
 
     def metrics(self) -> str:
-        return httpx.get(f"{self.url}/metrics", timeout=5, trust_env=False).text
+        return httpx.get(f"{self.url}/metrics", timeout=60, trust_env=False).text
 
     def ready(self) -> dict[str, Any]:
-        answer: dict[str, Any] = httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).json()
+        answer: dict[str, Any] = httpx.get(f"{self.url}/readyz", timeout=60, trust_env=False).json()
         return answer
 
 

@@ -88,7 +88,6 @@ class Installation:
         wait_for(
             self._no_applications,
             what="the ApplicationSets' Applications are gone, before another fleet takes them for its own",
-            timeout=90,
             seen=self._applications,
         )
         wait_for(
@@ -97,7 +96,6 @@ class Installation:
                 "the decisions are collected with their Placements, before another fleet takes them for"
                 " its own"
             ),
-            timeout=90,
             seen=self._decisions,
         )
         self.wait_for_no_agents()
@@ -117,7 +115,6 @@ class Installation:
                 wait_for(
                     lambda kind=kind, what=what, name=name: self.hub.find(kind, what, namespace=name) is None,  # type: ignore[misc]
                     what=f"{what} of {name} is gone",
-                    timeout=90,
                 )
 
     def _delete(self, items: list[Object]) -> None:

@@ -145,6 +145,5 @@ def remove_clusters(plane: ControlPlane, clusters: tuple[str, ...]) -> None:
         wait_for(
             lambda cluster=cluster: hub.find(MANAGED_CLUSTER, cluster) is None,  # type: ignore[misc]
             what=f"ManagedCluster {cluster} is gone",
-            timeout=90,
             seen=lambda cluster=cluster: hub.find(MANAGED_CLUSTER, cluster),  # type: ignore[misc]
         )

@@ -112,7 +112,6 @@ class PrettyHub:
         wait_for(
             lambda: self.decision() == [cluster],
             what=f"OCM decides for {cluster}",
-            timeout=90,
             seen=self.decision,
         )
         refresh_set(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
@@ -199,7 +198,6 @@ def pretty_hub(
             wait_for(
                 lambda cluster=cluster: scene.available(cluster) == "True",  # type: ignore[misc]
                 what=f"the add-on of {cluster} is Available",
-                timeout=90,
                 seen=lambda cluster=cluster: scene.hub.get(ADDON, ADDON_NAME, namespace=cluster),  # type: ignore[misc]
             )
         yield scene

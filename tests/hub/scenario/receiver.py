@@ -20,7 +20,7 @@ NEVER = 3_600_000
 
 def ask(url: str, query: str) -> list[dict[str, Any]]:
     """The vector of an instant query."""
-    answer = httpx.get(f"{url}/api/v1/query", params={"query": query}, timeout=10).json()
+    answer = httpx.get(f"{url}/api/v1/query", params={"query": query}, timeout=60).json()
     assert answer["status"] == "success", answer
     found: list[dict[str, Any]] = answer["data"]["result"]
     return found

@@ -44,7 +44,7 @@ class Reconciler:
     """How many times as fast its clock runs."""
 
     def get(self, path: str) -> str:
-        return httpx.get(f"{self.url}{path}", timeout=5, trust_env=False).text
+        return httpx.get(f"{self.url}{path}", timeout=60, trust_env=False).text
 
     def series(self, name: str) -> dict[str, float]:
         """Labels as they are written, to value, of a metric by its name without the prefix."""

@@ -38,7 +38,6 @@ def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
         wait_for(
             lambda kind=kind: spoke.admin.find(kind, ADDON_NAME, namespace=AGENT_NAMESPACE),  # type: ignore[misc]
             what=f"the agent's {kind} is on {cluster}",
-            timeout=60,
             seen=lambda: plane.hub.admin.find(ADDON, ADDON_NAME, namespace=cluster),
         )
 

@@ -43,7 +43,7 @@ async def test_scores_reach_the_hub(place: Place) -> None:
                 "gitops-dsf.io/scorer": "cpu",
             }
             left = datetime.fromisoformat(stored["status"]["validUntil"]).timestamp() - hub.now()
-            assert 890 <= left <= 901
+            assert 800 <= left <= 901, "15 minutes, less what passed since"
             offset = (await running.metrics())["gitops_dsf_agent_hub_clock_offset_seconds"]
             assert abs(offset - 600) < 30
             assert await running.terminate() == 0

@@ -49,7 +49,7 @@ class AgentProcess:
 
     async def terminate(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        code = await asyncio.wait_for(self.process.wait(), timeout=60)
+        code = await asyncio.wait_for(self.process.wait(), timeout=120)
         await self._reader
         return code
 
