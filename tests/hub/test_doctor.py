@@ -282,15 +282,6 @@ class Desk:
         )
         return found
 
-    def application(self) -> dict[str, Any]:
-        found: dict[str, Any] = next(
-            item for item in self.look()["applications"] if item["name"] == APPLICATION
-        )
-        return found
-
-    def standings(self) -> dict[str, str]:
-        return {copy["cluster"]: copy["standing"] for copy in self.application()["copies"]}
-
 
 @pytest.fixture
 def desk(clinic: Clinic) -> Desk:
@@ -334,36 +325,3 @@ def test_the_flip_that_is_printed_is_the_one_at_which_ocm_flips(desk: Desk) -> N
     scene.publish("cluster2", needed)
     wait_for(lambda: scene.decision() == ["cluster2"], what="OCM flips", seen=scene.decision)
     assert desk.placement()["decided"] == ["cluster2"]
-
-
-def test_a_move_shows_the_old_copy_waiting_and_the_new_one_starting(desk: Desk) -> None:
-    scene = desk.scene
-    scene.move("cluster1")
-    for name, item in scene.applications().items():
-        if name != "cluster1":
-            scene.hub.delete(
-                "argoproj.io/v1alpha1/Application", item["metadata"]["name"], namespace=ARGOCD_NAMESPACE
-            )
-    wait_for(
-        lambda: list(desk.standings()) == ["cluster1"], what="it is on cluster1 alone", seen=desk.application
-    )
-    scene.move("cluster2")
-    wait_for(
-        lambda: desk.standings().get("cluster1") == "waiting",
-        what="the old copy waits",
-        seen=desk.application,
-    )
-    assert desk.standings()["cluster2"] in {"starting", "running"}
-    assert desk.application()["settled"] is False
-    assert (
-        "waiting, no longer decided; stays until the new copies are Healthy and Synced" in desk.run().stdout
-    )
-
-
-def test_who_may_see_little_sees_what_is_missing(desk: Desk) -> None:
-    ran = desk.run(identity=Identity(user="test:nobody"))
-    assert ran.code == 1, ran.stderr
-    assert (
-        "not known: needs the right to list managedclusters.cluster.open-cluster-management.io" in ran.stdout
-    )
-    assert "missing" not in ran.stdout.split("Scorers")[0]

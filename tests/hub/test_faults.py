@@ -52,14 +52,13 @@ class Loop:
         items = (self.score(cluster) or {}).get("status", {}).get("scores", [])
         return next((item["value"] for item in items if item["name"] == SCORE), None)
 
-    def publishes(self, cluster: str, answer: float, *, timeout: float = 60) -> None:
+    def publishes(self, cluster: str, answer: float) -> None:
         """The scoring API of that cluster answers this from now on; wait for it on the hub."""
         self.apis[cluster].fixed = answer
         wanted = 1 + 99 * answer
         wait_for(
             lambda: (value := self.value(cluster)) is not None and abs(value - wanted) <= 1,
             what=f"{cluster} publishes {wanted:.0f}",
-            timeout=timeout,
             seen=lambda: (
                 self.score(cluster),
                 self.agents[cluster].ready(),

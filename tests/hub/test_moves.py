@@ -25,7 +25,7 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import RESOURCE, SCORE, Fleet, application, write_fleet
 from tests.hub.scenario.installation import installed
-from tests.hub.scenario.placements import PLACEMENT, publish
+from tests.hub.scenario.placements import publish
 from tests.hub.scenario.reconciling import FAST, Reconciler, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 
@@ -79,12 +79,11 @@ class MovePlane(ScoredPlane):
     def uid(self, name: str, cluster: str) -> str:
         return str(self.copies(name)[cluster]["metadata"]["uid"])
 
-    def become(self, name: str, *clusters: str, timeout: float = 60) -> None:
+    def become(self, name: str, *clusters: str) -> None:
         """Waits until the copies are on exactly these clusters."""
         wait_for(
             lambda: sorted(self.copies(name)) == sorted(clusters),
             what=f"copies on {clusters}",
-            timeout=timeout,
             seen=lambda: (self.decision_of(name), self.states(name), self.error_of(name)),
         )
 
@@ -273,69 +272,6 @@ def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_
         finally:
             scene.workload.commit(workload_files({}))
             scene.annotate(NAME, **{TIMEOUT_ANNOTATION: "1800"})
-
-
-def test_an_empty_decision_removes_nothing(scene: MovePlane) -> None:
-    with scene.reconciler() as reconciler:
-        scene.settle(NAME, "cluster1")
-        before = scene.uid(NAME, "cluster1")
-        nothing = [
-            {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"test.example.com/none": "here"}}}}
-        ]
-        predicates = scene.hub.get(PLACEMENT, NAME, namespace=ARGOCD_NAMESPACE)["spec"].get("predicates")
-        scene.hub.patch(PLACEMENT, NAME, {"spec": {"predicates": nothing}}, namespace=ARGOCD_NAMESPACE)
-        try:
-            wait_for(
-                lambda: scene.decision_of(NAME) == [],
-                what="the decision is empty",
-                seen=lambda: scene.decision_of(NAME),
-            )
-            wait_for(
-                lambda: reconciler.waits_for(NAME) == {"DecisionEmpty"},
-                what="it says so",
-                seen=reconciler.process.tail,
-            )
-            hold_for(lambda: scene.uid(NAME, "cluster1") == before, what="the copy stays", seconds=4)
-        finally:
-            scene.hub.patch(PLACEMENT, NAME, {"spec": {"predicates": predicates}}, namespace=ARGOCD_NAMESPACE)
-        wait_for(
-            lambda: scene.decision_of(NAME) == ["cluster1"],
-            what="the decision is back",
-            seen=lambda: scene.decision_of(NAME),
-        )
-        wait_for(
-            lambda: reconciler.waits_for(NAME) == set(), what="nothing waits", seen=reconciler.process.tail
-        )
-
-
-def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: MovePlane) -> None:
-    with scene.reconciler() as reconciler:
-        scene.settle(NAME, "cluster1")
-    with scene.reconciler("moves-killed") as reconciler:
-        scene.prefer(NAME, "cluster2")
-        scene.become(NAME, "cluster1", "cluster2")
-        wait_for(
-            lambda: "NewCopyNotHealthy" in reconciler.waits_for(NAME),
-            what="it waits",
-            seen=reconciler.process.tail,
-        )
-        scene.plane.processes.stop("moves-killed", kill=True)
-    new = scene.uid(NAME, "cluster2")
-    scene.report(NAME, "cluster2", GOOD, health="Healthy")
-    hold_for(lambda: len(scene.copies(NAME)) == 2, what="without a reconciler both stay", seconds=3)
-    with scene.reconciler("moves-killed") as reconciler:
-        wait_for(
-            lambda: scene.states(NAME).get("cluster1", "going").startswith("going"),
-            what="it deletes",
-            seen=reconciler.process.tail,
-        )
-        scene.plane.processes.stop("moves-killed", kill=True)
-    with scene.reconciler("moves-killed") as reconciler:
-        scene.become(NAME, "cluster2")
-        hold_for(lambda: scene.uid(NAME, "cluster2") == new, what="the new copy is untouched", seconds=4)
-        assert removals(reconciler) == 0, "what was deleted before is not deleted again"
-        # None where it was killed between the hub's answer and its own word.
-        assert len(reconciler.messages("deleted from cluster1")) <= 1
 
 
 def removals(reconciler: Reconciler) -> float:

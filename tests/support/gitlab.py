@@ -2,8 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.support.threadserver import Handler, ThreadServer
@@ -13,7 +12,7 @@ NOTES: Final = ["projects", "12", "merge_requests", "3", "notes"]
 
 
 @dataclass(kw_only=True)
-class GitLabServer:
+class GitLabServer(ThreadServer):
     """A context manager. Only `token` is accepted; it belongs to the user BOT."""
 
     token: str
@@ -21,7 +20,7 @@ class GitLabServer:
     faults: dict[str, int] = field(default_factory=dict)
     """Answers of methods that fail."""
 
-    def __enter__(self) -> Self:
+    def __post_init__(self) -> None:
         fake = self
 
         class GitLabHandler(Handler):
@@ -32,18 +31,11 @@ class GitLabServer:
                 status, answer = fake._answer(self, json.loads(body) if body else None)
                 self.send(status, json.dumps(answer).encode())
 
-        self._server = ThreadServer(GitLabHandler)
-        self._server.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.stop()
+        super().__init__(GitLabHandler)
 
     @property
     def url(self) -> str:
-        return f"{self._server.url}/api/v4"
+        return f"{super().url}/api/v4"
 
     def note(self, body: str, *, author: int) -> None:
         self.notes.append({"id": 100 + len(self.notes), "body": body, "author": {"id": author}})

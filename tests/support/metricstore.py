@@ -4,8 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs
 
 from dsf_wire.dimension import LABELS
@@ -15,7 +14,7 @@ Value = Callable[[float], float | None]
 
 
 @dataclass
-class Store:
+class Store(ThreadServer):
     """A context manager. `scores` gives the raw score of a score name and a cluster at a time."""
 
     scores: Mapping[tuple[str, str], Value]
@@ -33,7 +32,7 @@ class Store:
     asked: list[dict[str, str]] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
 
-    def __enter__(self) -> Self:
+    def __post_init__(self) -> None:
         store = self
         ended = self._ended = threading.Event()
 
@@ -46,19 +45,11 @@ class Store:
                     ended.wait()
                 self.send(*store.reply(question, self.headers.get("Authorization", "")))
 
-        self._server = ThreadServer(StoreHandler)
-        self._server.start()
-        return self
+        super().__init__(StoreHandler)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def stop(self) -> None:
         self._ended.set()
-        self._server.stop()
-
-    @property
-    def url(self) -> str:
-        return self._server.url
+        super().stop()
 
     def reply(self, question: Mapping[str, str], authorization: str) -> tuple[int, bytes]:
         if self.token and authorization != f"Bearer {self.token}":

@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import jsonschema
@@ -70,7 +69,7 @@ class Pull:
         return self.thread[-1]
 
 
-class GitHubServer:
+class GitHubServer(ThreadServer):
     """A context manager. Only `token` is accepted."""
 
     def __init__(self, *, repository: GitRepository, token: str) -> None:
@@ -83,8 +82,6 @@ class GitHubServer:
         """Called for each request before anything else. The first answer is sent."""
         self._repository = repository
         self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
         fake = self
 
         class GitHubHandler(Handler):
@@ -93,18 +90,11 @@ class GitHubServer:
             def serve(self) -> None:
                 fake._serve(self)
 
-        self._server = ThreadServer(GitHubHandler)
-        self._server.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.stop()
+        super().__init__(GitHubHandler)
 
     @property
     def url(self) -> str:
-        return f"{self._server.url}/api/v3"
+        return f"{super().url}/api/v3"
 
     def opened(self) -> list[str]:
         """Branches of open pull requests."""

@@ -4,6 +4,8 @@ that do not.
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
@@ -12,10 +14,27 @@ from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
 from gitops_dsf.reconciler.scorers.prober import probe
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
-from tests.integration.reconciler.scorers.manypages import serving
+from tests.support.agent.http import Fault as Silence
+from tests.support.agent.http import HttpFake, Reply
 
 SECONDS = 4.0
 GOOD, HANGING = 160, 40
+
+
+@asynccontextmanager
+async def serving(*, good: int, hanging: int) -> AsyncIterator[tuple[list[str], set[str]]]:
+    """URLs of all, and of those that take a request and never answer, which are spread evenly."""
+    every, answer = (good + hanging) // max(1, hanging), Reply.of({"name": "cpu"})
+    urls, silent = list[str](), set[str]()
+    async with AsyncExitStack() as stack:
+        for number in range(good + hanging):
+            hangs = number % every == 0 and len(silent) < hanging
+            given = Silence(hang=True) if hangs else answer
+            server = await stack.enter_async_context(HttpFake(lambda _, given=given: given))  # type: ignore[misc]
+            urls.append(server.url)
+            if hangs:
+                silent.add(server.url)
+        yield urls, silent
 
 
 def made(url: str, name: str = "cpu", mode: str = "Full") -> DynamicScorer:
