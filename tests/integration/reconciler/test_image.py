@@ -6,8 +6,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,58 +13,27 @@ from typing import Any
 from gitops_dsf.cli.main import VERBS
 from gitops_dsf.render.reconciler.deployment import workload
 from gitops_dsf.repository.model.repository import FleetRepository
+from tests.support.containerfile import ROOT, commands, requirements, stages, texts
 
-ROOT = Path(__file__).parents[3]
-UV = Path(sys.executable).with_name("uv")
 IGNORED = shutil.ignore_patterns("__pycache__")
-
-Instruction = tuple[str, str]
-
-
-def stages(file: str) -> list[list[Instruction]]:
-    """What stands before the first FROM, then one list of (name, text) for each stage."""
-    lines = [
-        line for line in (ROOT / file).read_text(encoding="utf-8").splitlines() if not line.startswith("#")
-    ]
-    found: list[list[Instruction]] = [[]]
-    for line in filter(str.strip, "\n".join(lines).replace("\\\n", " ").splitlines()):
-        name, _, text = line.partition(" ")
-        if name == "FROM":
-            found.append([])
-        found[-1].append((name, " ".join(text.split())))
-    return found
-
 
 HEAD, BUILD, FINAL = stages("images/reconciler.Containerfile")
 
 
-def texts(stage: list[Instruction], name: str) -> list[str]:
-    return [text for each, text in stage if each == name]
-
-
-def commands() -> list[str]:
-    return [command.strip() for text in texts(BUILD, "RUN") for command in text.split("&&")]
-
-
 def test_nothing_of_python_is_installed_without_a_hash_of_the_lock() -> None:
-    installs = [shlex.split(command) for command in commands() if command.startswith("uv pip install")]
+    installs = [shlex.split(command) for command in commands(BUILD) if command.startswith("uv pip install")]
     assert len(installs) == 3
     for words in installs:
         own = {"--no-deps", "--no-index", "/tmp/dist/*.whl"} <= set(words)  # noqa: S108 - in the image
         assert ("--require-hashes" in words) != own, words
-    assert all("--no-build-isolation" in command for command in commands() if command.startswith("uv build"))
+    builds = [command for command in commands(BUILD) if command.startswith("uv build")]
+    assert all("--no-build-isolation" in command for command in builds)
 
 
 def test_the_lock_gives_the_requirements(tmp_path: Path) -> None:
     """The very command of the file, on what the file copies and nothing else."""
     source = copied(tmp_path / "src")
-    (command,) = [command for command in commands() if command.endswith("--output-file /tmp/reconciler.txt")]
-    words = shlex.split(command.replace("/tmp/", f"{tmp_path}/"))  # noqa: S108 - in the image
-    subprocess.run([UV, *words[1:]], cwd=source, check=True, capture_output=True, timeout=60)
-    text = (tmp_path / "reconciler.txt").read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    assert all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line) for line in lines)
-    names = {line.partition("==")[0] for line in lines}
+    names = requirements(BUILD, "reconciler.txt", source=source, folder=tmp_path)
     assert names >= {"httpx", "msgspec", "prometheus-client", "pydantic", "promql-parser"}
     assert not names & {"pytest", "mypy", "kubernetes"}
 

@@ -17,7 +17,8 @@ from dsf_runtime.blocking import BlockingApiServer
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits, Page
 from tests.support.agent.certificates import Authority
-from tests.support.chunkedserver import ChunkedServer
+from tests.support.agent.http import HttpFake
+from tests.support.chunkedserver import chunked
 
 SIZES = [256 << doubled for doubled in range(13)]
 """From 256 bytes to 1 MB."""
@@ -93,7 +94,7 @@ async def test_no_chunked_answer_is_refused(name: str, body: bytes) -> None:
     """Chunks of every size, sent at once or with pauses in between."""
     for size in SIZES:
         for pauses in (0, 7):
-            async with ChunkedServer(body, size=size, pauses=pauses) as server:
+            async with HttpFake(chunked(body, size=size, pauses=pauses)) as server:
                 assert await READERS[name](server.url, None) == body, (size, pauses)
 
 
@@ -104,14 +105,14 @@ async def test_no_chunked_answer_is_refused_over_tls(name: str, tmp_path: Path) 
     trust = ssl.create_default_context(cadata=authority.pem)
     tls = authority.server(tmp_path)
     for size in SIZES:
-        async with ChunkedServer(RESULTS, size=size, pauses=3, tls=tls) as server:
+        async with HttpFake(chunked(RESULTS, size=size, pauses=3), tls=tls) as server:
             assert await READERS[name](server.url, trust) == RESULTS, size
 
 
 async def test_a_metric_store_may_send_chunks() -> None:
     """Every sample of the matrix is read."""
     for size in SIZES:
-        async with ChunkedServer(MATRIX, size=size, pauses=3) as server, MetricStore(server.url) as store:
+        async with HttpFake(chunked(MATRIX, size=size, pauses=3)) as server, MetricStore(server.url) as store:
             pages = [page async for page in store.pages("up", start=0, step=60, count=POINTS)]
         assert [page.answer.samples for page in pages] == [700 * POINTS], size
 
@@ -120,5 +121,5 @@ async def test_a_metric_store_may_send_chunks() -> None:
 async def test_each_result_may_be_a_chunk(name: str) -> None:
     """A server that flushes after each result sends many small chunks."""
     row = b'{"metric":{"node":"n1"},"score":5},'
-    async with ChunkedServer(row * 10_000, size=len(row)) as server:
+    async with HttpFake(chunked(row * 10_000, size=len(row))) as server:
         assert await READERS[name](server.url, None) == row * 10_000
