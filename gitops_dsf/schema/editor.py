@@ -7,6 +7,7 @@ documents are left to `validate`.
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from gitops_dsf.argocd import fields
@@ -36,6 +37,7 @@ def kind_schema(api_version: str, kind: str) -> Schema:
     return _schema(KINDS[api_version, kind])
 
 
+@cache
 def bundle() -> str:
     """The schema of any document of a fleet repository as JSON: apiVersion and kind say what it is. The bytes
     are the same on every machine.
