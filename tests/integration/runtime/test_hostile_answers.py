@@ -17,7 +17,7 @@ from dsf_agent.errors import AgentError
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
 from tests.support.hostile import KINDS, HostileServer
 
-PEERS = 8
+PEERS = 4
 READ_BYTES = 1 << 20
 MOST_EVENTS = 2000
 """Events of the parser in a turn of the loop, each about 20 microseconds."""
@@ -74,7 +74,7 @@ def parser(monkeypatch: pytest.MonkeyPatch) -> Parser:
 
 
 async def _ask(get: Get, kind: str) -> set[str]:
-    """The results of eight peers of a kind."""
+    """The results of some peers of a kind, at once."""
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(HostileServer(KINDS[kind])) for _ in range(PEERS)]
         ends = await asyncio.gather(*(get(server.url) for server in servers))
@@ -99,7 +99,7 @@ LIMIT = 4 << 20
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None:
-    """Eight at a time: no turn of the loop parses more than the limit, and no client reads much more than
+    """Some at a time: no turn of the loop parses more than the limit, and no client reads much more than
     its limit.
     """
     transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT))
@@ -141,7 +141,7 @@ async def test_sync_and_probes_end_hostile_answers(kind: str, parser: Parser) ->
 
 
 async def test_bytes_of_hostile_peers_count_as_they_arrive() -> None:
-    """Eight peers that send endlessly use no more than the budget together, although none succeeds."""
+    """Peers that send endlessly use no more than the budget together, although none succeeds."""
     budget, most = Budget(limit=2 * LIMIT), list[int]()
     transport = Transport(limits=CallLimits(total_seconds=60, answer_bytes=64 << 20))
 

@@ -197,9 +197,8 @@ def import_all() -> None:
         for found in pkgutil.walk_packages(path, f"{package}."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
-    importlib.import_module(
-        "gitops_dsf.schema.editor"
-    ).bundle()  # a tenth of a second in each fork that writes it
+    # Otherwise each fork that writes a fleet makes it anew.
+    importlib.import_module("gitops_dsf.schema.editor").bundle()
 
 
 if __name__ == "__main__":
