@@ -99,7 +99,7 @@ class PaceController:
             await self._clear(before)
             return
         paced = self._reader.paced()
-        decided = self._settled(paced)
+        decided, unsettled = self._decided(paced)
         published = items_in(self._view.scores.of(MOVES_SCORE))
         moving = {
             name for items in published.values() for name, value in items.items() if value in (ENTER, LEAVE)
@@ -115,7 +115,11 @@ class PaceController:
         settle = max((self._pace.settle(each.ranking.measured_after) for each in paced.values()), default=0.0)
         ledger = ledger.pruned(self._pace, settle=settle, now=now)
         inputs = await self._reader.read(paced, decided, now=now)
-        admission = await self._admission(inputs, ledger, now)
+        if unsettled:
+            # OCM may have sent something to the cluster that is best now, and the ledger does not say so yet.
+            admission = Admission(moves=(), waiting=() if self._last is None else self._last[2].waiting)
+        else:
+            admission = await self._admission(inputs, ledger, now)
         ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
         if ledger != before.ledger or queue != before.queue:
@@ -136,17 +140,19 @@ class PaceController:
         self._last = inputs, ledger, found
         return found
 
-    def _settled(self, paced: Mapping[str, Paced]) -> dict[str, frozenset[str]]:
-        """The decisions that have not changed for a while, and are complete."""
-        now, found = self._clock(), {}
+    def _decided(self, paced: Mapping[str, Paced]) -> tuple[dict[str, frozenset[str]], bool]:
+        """The complete decisions that have not changed for a while, and whether others have."""
+        now, found, unsettled = self._clock(), dict[str, frozenset[str]](), False
         for key, item in paced.items():
             decision = self._decisions.get(key.partition("/")[2])
             wanted = item.placement.spec.number_of_clusters
-            if decision is None or not decision.clusters:
+            if decision is None:
                 continue
-            if now >= decision.since + DEBOUNCE_SECONDS and len(decision.clusters) <= (wanted or 0):
+            if now < decision.since + DEBOUNCE_SECONDS:
+                unsettled = True
+            elif decision.clusters and len(decision.clusters) <= (wanted or 0):
                 found[key] = decision.clusters
-        return found
+        return found, unsettled
 
     def _finished(self, move: Move, now: float) -> bool:
         """Whether the new copy is healthy and the old one is gone, for every ApplicationSet that follows."""

@@ -1,0 +1,275 @@
+"""Paced moves by the reconciler, over the simulator's OCM in virtual time: the pace holds whatever process
+dies or is frozen when, and every move that began comes to its end.
+"""
+
+import asyncio
+from itertools import cycle
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.pacing.ledger import Ledger
+from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
+from tests.integration.reconciler.replica import in_time
+from tests.support import virtual_time
+from tests.support.hubobjects import HUB
+from tests.support.laws import examples
+
+FREE = {"c1": 40, "c2": 62, "c3": 58, "c4": 20}
+SPREAD = {"app-0": "c2", "app-1": "c3", "app-2": "c1"}
+"""Where three applications of the demand 5 end: c2 for its 62 points, then c3 for its 58, when c2 counts as
+57; with 45 and 52 the third one would gain less than it takes.
+"""
+
+
+def settled(hub: PaceHub) -> bool:
+    """Whether two moves are done, and nothing is under way."""
+    return len(hub.moved) == 2 and not list(hub.ledger().under_way) and not hub.items()
+
+
+def scores_follow(hub: PaceHub) -> None:
+    """The scores measure the moves, as they would after a while."""
+    with hub.nobody_decides():
+        for cluster, points in {"c1": 50, "c2": 57, "c3": 53}.items():
+            hub.score(cluster, points)
+
+
+def test_a_herd_moves_one_after_the_other_and_no_further() -> None:
+    """Two of three move, to different clusters, and the third one has nothing to gain by it."""
+
+    async def go() -> None:
+        async with PaceHub() as hub:
+            herd(hub, FREE, count=3, on="c1")
+            async with leading(hub) as replica:
+                await in_time(lambda: settled(hub), what="two moves")
+                scores_follow(hub)
+                await asyncio.sleep(600)
+                assert replica.metric("paced_moves_admitted_total") == 2
+                assert replica.metric("paced_moves_under_way") == 0
+            assert sorted(hub.moved) == [("app-0", "c1", "c2"), ("app-1", "c1", "c3")]
+            assert hub.broken == []
+            assert hub.events("MoveAdmitted") == ["c1 -> c2: +22.0 points", "c1 -> c3: +13.0 points"]
+            assert len(hub.events("MoveEnded")) == 2
+            assert hub.ledger().moves == ()
+
+    virtual_time.run(go())
+
+
+REQUESTS = 40
+"""Of a leader from its first look until two moves are done, at least."""
+
+
+@pytest.mark.parametrize("takes_effect", [False, True])
+def test_a_leader_that_dies_at_any_request_exceeds_nothing(takes_effect: bool) -> None:
+    """The next one goes on: what was admitted is carried out, and no more than that."""
+
+    async def go(number: int) -> int:
+        async with PaceHub() as hub:
+            herd(hub, FREE, count=3, on="c1")
+            arrived, dies = 0, asyncio.Event()
+
+            async def arrives(word: str) -> None:
+                nonlocal arrived
+                if word.startswith(("GET managedclusters", "WATCH")) or dies.is_set():
+                    return
+                arrived += 1
+                if arrived == number:
+                    dies.set()
+                    if not takes_effect:
+                        await asyncio.sleep(3600)
+
+            async with leading(hub):
+                hub.arrives = arrives
+                done = asyncio.create_task(in_time(lambda: settled(hub), what="two moves"))
+                await asyncio.wait(
+                    {done, asyncio.create_task(dies.wait())}, return_when=asyncio.FIRST_COMPLETED
+                )
+                done.cancel()
+            hub.arrives = None
+            async with leading(hub):
+                await in_time(lambda: settled(hub), what="two moves, by the next leader")
+            assert {name: hub.where(name) for name in SPREAD} == SPREAD
+            assert hub.broken == []
+            return arrived
+
+    number = 1
+    while virtual_time.run(go(number)) == number:
+        number += 3
+    assert number >= REQUESTS
+
+
+def test_a_request_of_a_frozen_leader_that_arrives_late_moves_nothing() -> None:
+    """While it is frozen, another one carries out the moves, and the scores change."""
+
+    async def go(number: int) -> int:
+        async with PaceHub() as hub:
+            herd(hub, FREE, count=3, on="c1")
+            held, release, arrived = asyncio.Event(), asyncio.Event(), 0
+
+            async def hold(word: str) -> None:
+                nonlocal arrived
+                if word.startswith(("GET", "WATCH")) or held.is_set():
+                    return
+                arrived += 1
+                if arrived == number:
+                    held.set()
+                    await release.wait()
+
+            async with leading(hub):
+                hub.arrives = hold
+                done = asyncio.create_task(in_time(lambda: settled(hub), what="two moves"))
+                waits = asyncio.create_task(held.wait())
+                await asyncio.wait({done, waits}, return_when=asyncio.FIRST_COMPLETED)
+                done.cancel()
+                if held.is_set():
+                    async with leading(hub):
+                        await in_time(lambda: settled(hub), what="two moves, by the other leader")
+                        scores_follow(hub)
+                        release.set()
+                        await asyncio.sleep(120)
+            assert {name: hub.where(name) for name in SPREAD} == SPREAD
+            assert hub.broken == []
+            return arrived
+
+    number = 1
+    while virtual_time.run(go(number)) == number:
+        number += 1
+    assert number > 4
+
+
+DELAYS = st.lists(st.floats(min_value=0, max_value=3), min_size=1, max_size=20)
+
+
+@settings(examples(6), suppress_health_check=[HealthCheck.too_slow])
+@given(delays=DELAYS, begins=st.floats(min_value=0, max_value=40))
+def test_two_leaders_do_not_exceed_the_pace_together(delays: list[float], begins: float) -> None:
+    """Whatever the order of their requests is."""
+
+    async def go() -> None:
+        async with PaceHub() as hub:
+            herd(hub, FREE, count=3, on="c1")
+            each = cycle(delays)
+
+            async def wait(word: str) -> None:
+                await asyncio.sleep(next(each) * (3 if word.startswith(("PUT", "PATCH", "POST")) else 1))
+
+            hub.arrives = wait
+            async with leading(hub):
+                await asyncio.sleep(begins)
+                async with leading(hub):
+                    await in_time(lambda: settled(hub), what="two moves")
+            assert {name: hub.where(name) for name in SPREAD} == SPREAD
+            assert hub.broken == []
+
+    virtual_time.run(go())
+
+
+def test_what_ocm_does_not_follow_is_withdrawn() -> None:
+    """OCM is away for minutes. When it comes back, nothing moves that was not admitted anew."""
+
+    async def go() -> None:
+        async with PaceHub() as hub:
+            herd(hub, FREE, count=1, on="c1")
+            async with leading(hub):
+                with hub.nobody_decides():
+                    await in_time(lambda: bool(hub.events("MoveWithdrawn")), what="the move is withdrawn")
+                    await in_time(lambda: not hub.items(), what="no item")
+                    assert hub.where("app-0") == "c1"
+                await in_time(lambda: hub.where("app-0") == "c2", what="it is admitted again")
+            assert hub.broken == []
+
+    virtual_time.run(go())
+
+
+def test_a_target_that_is_lost_before_ocm_follows_is_left_out() -> None:
+    """OCM chooses another cluster by the scores, which is an arrival there."""
+
+    async def go() -> None:
+        async with PaceHub() as hub:
+            herd(hub, FREE, count=1, on="c1")
+            with hub.nobody_decides():
+                async with leading(hub):
+                    await in_time(lambda: bool(hub.items()), what="an item")
+            taints = [{"key": "test", "effect": "NoSelect"}]
+            hub.put("managedclusters", "c2", kind="ManagedCluster", spec={"taints": taints})
+            assert hub.where("app-0") == "c3"
+            async with leading(hub):
+                await in_time(lambda: not hub.items(), what="no item")
+                moves = {(each.target, each.admitted) for each in hub.ledger().moves}
+                assert ("c3", False) in moves
+            assert hub.where("app-0") == "c3"
+
+    virtual_time.run(go())
+
+
+def test_what_ocm_moves_itself_counts_as_an_arrival() -> None:
+    """A cluster is lost, its application goes to c2 at once, and another one that would be best there goes
+    elsewhere, because nobody has measured that yet.
+    """
+
+    async def go() -> None:
+        async with PaceHub() as hub:
+            herd(hub, {**FREE, "c1": 60, "c5": 61}, count=1, on="c5")
+            hub.place("app-1", "c1")
+            async with leading(hub):
+                await in_time(lambda: len(hub.ledger().decided) == 2, what="a first look")
+                hub.remove({"kind": "ManagedCluster", "metadata": {"name": "c5"}})
+                hub.score("c1", 40)
+                await in_time(lambda: hub.where("app-0") == "c2", what="the lost cluster is left")
+                await in_time(lambda: hub.where("app-1") == "c3", what="the other one goes elsewhere")
+            assert hub.broken == []
+
+    virtual_time.run(go())
+
+
+def test_without_a_pace_what_an_earlier_one_left_is_taken_away() -> None:
+    """The items and the ledger."""
+
+    async def go() -> None:
+        async with PaceHub() as hub:
+            herd(hub, FREE, count=1, on="c1")
+            with hub.nobody_decides():
+                async with leading(hub):
+                    await in_time(lambda: bool(hub.items()), what="an item")
+                async with leading(hub, pace=None):
+                    await in_time(lambda: not hub.items(), what="no item")
+                    assert hub.ledger() == Ledger()
+
+    virtual_time.run(go())
+
+
+def test_an_unreadable_ledger_admits_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody knows what is under way. The message says what to do."""
+
+    async def go() -> None:
+        async with PaceHub() as hub:
+            herd(hub, FREE, count=1, on="c1")
+            hub.objects["configmaps", HUB, MOVES_SCORE] = {
+                "metadata": {"name": MOVES_SCORE, "namespace": HUB, "resourceVersion": "1"},
+                "data": {"ledger": '{"moves": 1}'},
+            }
+            async with leading(hub):
+                await asyncio.sleep(60)
+            assert hub.items() == {}
+
+    virtual_time.run(go())
+    assert "delete the ConfigMap to start anew" in caplog.text
+
+
+def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
+    """An equal look is not computed again."""
+
+    async def go() -> None:
+        async with PaceHub() as hub:
+            herd(hub, {"c1": 50, "c2": 50}, count=1, on="c1")
+            async with leading(hub) as replica:
+                await asyncio.sleep(30)
+                writes = len(hub.writes)
+                hub.put("addonplacementscores", "other", namespace="c1", kind="AddOnPlacementScore")
+                await asyncio.sleep(60)
+                assert len(hub.writes) == writes
+                assert replica.metric("paced_moves_waiting_seconds") == 0
+
+    virtual_time.run(go())
