@@ -478,6 +478,9 @@ def test_only_the_named_scorer_is_asked(
 def test_wrong_usage(tmp_path: Path, repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sync", "cpu"]) == 2
     assert "write --scorer cpu for one scorer" in capsys.readouterr().err
+    (tmp_path / "elsewhere").mkdir()
+    assert main(["sync", str(tmp_path / "elsewhere")]) == 2
+    assert "holds no gitops-dsf.yaml; name a fleet repository" in capsys.readouterr().err
     assert repository.sync("--timeout", "0") == 2
     assert repository.sync("--timeout", "nan") == 2
     assert repository.sync() == 0

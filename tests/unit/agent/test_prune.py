@@ -23,6 +23,10 @@ from dsf_agent.publish.store import Stored
 DELAY = 10.0
 EMPTY = parse(b"[]")
 CPU = parse(b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/", "scoringInterval": 60}]')
+CPU_AND_DISK = parse(
+    b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/", "scoringInterval": 60},'
+    b' {"name": "disk", "scoreName": "disk", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'
+)
 
 
 class Store:
@@ -228,3 +232,17 @@ async def test_an_empty_list_after_another_file_is_logged(
         pruner.set(before)
         pruner.set(state)
     assert any("has no scorers any more" in record.message for record in caplog.records) is told
+
+
+async def test_a_file_that_comes_during_deletions_is_asked_before_the_next_one() -> None:
+    class Changing(Store):
+        async def delete(self, stored: Stored) -> None:
+            await super().delete(stored)
+            pruner.set(CPU_AND_DISK)
+
+    store = Changing("cpu", "memory", "disk")
+    with pruning(store) as pruner:
+        pruner.set(CPU)
+        await asyncio.sleep(DELAY * 3)
+    assert set(store.deletions) == {"memory"}
+    assert set(store.objects) == {"cpu", "disk"}

@@ -17,6 +17,7 @@ import pytest
 from gitops_dsf.simulator import HubState, Outcome, Unsupported
 from gitops_dsf.simulator.cel.predicates import CelPredicates
 from tests.unit.simulator.hub import (
+    GROUP,
     ORACLE,
     cel,
     cluster,
@@ -121,3 +122,10 @@ def test_what_is_refused_outright(expression: str, reason: str) -> None:
     verdict = run(cluster("c1"), score("c1", **scores), placement(predicates=cel(expression)))
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert reason in str(verdict.unsupported[0])
+
+
+def test_a_placement_that_is_not_scheduled_keeps_its_decisions_whatever_its_expressions_say() -> None:
+    document = placement(predicates=cel("'%d'.format([1]) == '1'"))
+    document["metadata"]["annotations"] = {f"{GROUP}/experimental-scheduling-disable": "true"}
+    verdict = run(cluster("c1"), decision("c1"), document)
+    assert (verdict.outcome, verdict.chosen) == (Outcome.DISABLED, {"c1"})

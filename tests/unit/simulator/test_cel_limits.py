@@ -96,6 +96,7 @@ def test_what_is_true(expression: str) -> None:
         ("quantity('9223372036854775807').add(1).sub(1) == quantity('x')", "not a quantity"),
         ("quantity('1500m').asInteger() == 1", "cannot convert value to integer"),
         ("url('') == url('')", "empty url"),
+        ("[quantity('1'), semver('1.0.0')][1].isInteger()", "no such overload"),
         ("[dyn(1), dyn(true)].max() == 1", "no such overload"),
         ("[dyn(1), dyn('a')].max() == 1", "no such overload"),
         ("[dyn('a')].sum() == 1", "no such overload"),
