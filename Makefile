@@ -12,7 +12,7 @@ TEST_WORKERS ?= 4
 HUB_WORKERS ?= 2
 DEMO_ARGS ?=
 NAME ?= $(patsubst benchmarks/bench_%.py,%,$(wildcard benchmarks/bench_*.py))
-# Of each module of make mutants, of all readers of make fuzz.
+# Of all readers of make fuzz.
 MINUTES ?= 10
 MODULE ?=
 FUZZ_ARGS ?=
@@ -26,7 +26,7 @@ REQUIREMENTS := export --quiet --frozen --package gitops-dsf --no-dev --no-emit-
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub mutants fuzz lint format bench demo golden schemas version lock wheel images release site clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub fuzz lint format bench demo golden schemas version lock wheel images release site clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -63,9 +63,6 @@ test-hub: hub-programs ## real kube-apiservers with OCM, Argo CD and Prometheus 
 
 soak-hub: hub-programs ## what is slow by nature on the real control plane: fleets and objects as large as they can be
 	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub -m soak --timeout 1200 $(PYTEST_ARGS)
-
-mutants: install ## small changes of the code that no test notices (MODULE=prune, MINUTES=10 for each module)
-	nice -n 19 $(PY) -m tools.mutants $(MODULE) --minutes $(MINUTES)
 
 fuzz: install ## inputs that break what reads text of others (MINUTES=10 for all of them; FUZZ_ARGS=--keep grows the corpus)
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group fuzz --inexact

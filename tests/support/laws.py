@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from hypothesis import Phase, settings
+from hypothesis import settings
 
 SUITE_EXAMPLES: Final = 50
 """The default number of examples."""
@@ -14,14 +14,6 @@ def register() -> None:
     settings.register_profile("suite", deadline=None, print_blob=True, max_examples=SUITE_EXAMPLES)
     settings.register_profile(
         "soak", settings.get_profile("suite"), max_examples=SUITE_EXAMPLES * SOAK_FACTOR
-    )
-    # A mutant is noticed or not. Its smallest example is not needed, and two runs should agree.
-    settings.register_profile(
-        "mutants",
-        settings.get_profile("suite"),
-        phases=(Phase.explicit, Phase.generate),
-        derandomize=True,
-        print_blob=False,
     )
     settings.load_profile("suite")
 
