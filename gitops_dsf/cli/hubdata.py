@@ -58,8 +58,11 @@ def moment(text: str) -> datetime:
     return found
 
 
-def read_hub_data(args: argparse.Namespace, *, resources: "frozenset[str] | None" = None) -> "HubData":
-    """Reads the requested source. If `resources` is given, reads only scores with these names.
+def read_hub_data(
+    args: argparse.Namespace, *, resources: "frozenset[str] | None" = None, moves_in: str | None = None
+) -> "HubData":
+    """Reads the requested source. If `resources` is given, reads only scores with these names. `moves_in`:
+    the hub namespace whose paced moves are read, if a hub is asked.
 
     A missing state branch is no error, because pipelines name it before it exists.
     """
@@ -68,14 +71,16 @@ def read_hub_data(args: argparse.Namespace, *, resources: "frozenset[str] | None
     if args.kubeconfig is not None and args.context is None:
         raise UsageError("--kubeconfig goes with --context")
     today = datetime.now(UTC)
-    snapshot, missing = _snapshot(args, resources)
+    snapshot, missing = _snapshot(args, resources, moves_in)
     for problem in snapshot.problems if snapshot else ():
         print(f"warning: {problem}", file=sys.stderr)
     now = args.now or (snapshot.observed_at if snapshot else None) or today
     return HubData(snapshot=snapshot, now=now, today=today, missing=missing)
 
 
-def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "tuple[Snapshot | None, str]":
+def _snapshot(
+    args: argparse.Namespace, resources: "frozenset[str] | None", moves_in: str | None
+) -> "tuple[Snapshot | None, str]":
     """What is known of the hub, or why nothing is."""
     if args.scores is not None:
         from gitops_dsf.hubreader.files import from_path
@@ -84,7 +89,10 @@ def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "
     if args.context is not None:
         from gitops_dsf.hubreader.inputs import observe
 
-        return observe(context=args.context, kubeconfig=args.kubeconfig, resources=resources), ""
+        snapshot = observe(
+            context=args.context, kubeconfig=args.kubeconfig, resources=resources, moves_in=moves_in
+        )
+        return snapshot, ""
     if args.state_branch is not None:
         from gitops_dsf.hubreader.files import from_contents
         from gitops_dsf.repository.revision import find_branch

@@ -18,6 +18,7 @@ from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.sync import LockResult
 from gitops_dsf.views.doctor import Finding as DoctorFinding
 from gitops_dsf.views.preview.build import ErrorFinding, Preview
+from gitops_dsf.views.preview.paced import PacedMove, Wave
 from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.model import ApplicationView, Cell, PlacementView
 
@@ -34,6 +35,14 @@ class SimulateOutput(TypedDict):
     hub: HubSource
     filtersOnly: bool
     placements: list[VerdictData]
+
+
+class PacedOutput(TypedDict):
+    """The output of `simulate --paced`."""
+
+    hub: HubSource
+    underWay: list[PacedMove]
+    waves: list[Wave]
 
 
 class LogOutput(TypedDict):
@@ -143,7 +152,7 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "explain": (ExplainOutput, SimulateOutput),
     "log": (LogOutput,),
     "scorer-check": (CheckOutput,),
-    "simulate": (SimulateOutput,),
+    "simulate": (SimulateOutput, PacedOutput),
     "status": (StatusOutput,),
     "sync": (list[LockResult],),
     "test": (TestOutput,),

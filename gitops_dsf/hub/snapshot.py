@@ -42,6 +42,8 @@ class Snapshot:
     sets: Mapping[str, ManagedClusterSet] = field(default_factory=dict)
     bindings: tuple[tuple[str, str], ...] = ()
     """Namespace and name of the ManagedClusterSetBindings."""
+    moves: object = None
+    """Data of the ConfigMap with paced moves, not decoded; None if it was not requested or does not exist."""
 
     def published(self, resource: str, cluster: str) -> Score | None:
         """The AddOnPlacementScore of a cluster, or None."""

@@ -1,6 +1,7 @@
 """Reads snapshots and the inputs of gitops_dsf.views.status. Objects are reduced while their page is read."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from gitops_dsf.hub.collect import unreadable
 from gitops_dsf.hub.collect import whole as whole_cluster
 from gitops_dsf.hub.masks import Mask, read_masks
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY
+from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.objects import (
     ManagedCluster,
     ManagedClusterSet,
@@ -25,6 +26,7 @@ from gitops_dsf.hub.objects import (
     Placement,
     PlacementDecision,
 )
+from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.resources import (
     ADDONS,
     APPLICATION_SETS,
@@ -50,6 +52,7 @@ from gitops_dsf.hub.scores import (
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import Hub, Object, T, as_type
+from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.views.status import Filter, Inputs, Part
 from gitops_dsf.views.status.build import resources_shown
 
@@ -58,18 +61,26 @@ BY_NAME: Final = 20
 
 
 def observe(
-    *, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None
+    *,
+    context: str,
+    kubeconfig: Path | None = None,
+    resources: frozenset[str] | None = None,
+    moves_in: str | None = None,
 ) -> Snapshot:
     """Reads the current state of a hub. If `resources` is given, reads only scores with these names.
+    `moves_in`: the namespace of the ConfigMap with paced moves; None leaves it out.
 
     Raises HubError when the kubeconfig, the hub or the permissions do not allow it.
     """
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         parts = _Parts()
         snapshot = _snapshot(hub, parts, _Scores(needed=resources))
+        moves = hub.find(_configmaps(moves_in), MOVES_CONFIGMAP) if moves_in is not None else None
         for part in parts.unread.values():
             raise HubError(hub.lacks(part))
-        return snapshot
+        if isinstance(moves, Unread):
+            raise HubError(hub.lacks(moves))
+        return snapshot if moves is None else replace(snapshot, moves=moves.get("data"))
 
 
 def read_inputs(
@@ -91,9 +102,12 @@ def read_inputs(
     needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
     scores = _Scores(needed=needed, resources={item.resource for item in scorers}, owners=owners)
     snapshot = _snapshot(hub, parts, scores)
-    settings = Resource(plural="configmaps", namespace=hub_namespace)
+    settings = _configmaps(hub_namespace)
     masks = _masks(hub.find(settings, MASKS_CONFIGMAP), settings)
     suspended = _suspended(hub.find(settings, SUSPENDED_CONFIGMAP), settings)
+    # Only fleets with a pace need the right.
+    paced = any(item.metadata.annotation(PACE_ANNOTATION) for item in placements)
+    moves = _moves(hub.find(settings, MOVES_CONFIGMAP), settings) if paced else ()
     applications = hub.read(APPLICATIONS.within(argocd_namespace), read_application, labels=APPLICATION_LABEL)
     return Inputs(
         snapshot=snapshot,
@@ -114,6 +128,7 @@ def read_inputs(
         },
         masks=parts.take(Part.MASKS, masks),
         suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
+        moves=next(iter(parts.take(Part.MOVES, moves)), None),
         foreign=tuple(sorted(scores.foreign)),
         contested=tuple(sorted(scores.contested)),
         unowned=tuple(sorted(scores.unowned)) if Part.SCORERS not in parts.unread else (),
@@ -230,6 +245,10 @@ class _Parts:
         return found
 
 
+def _configmaps(namespace: str) -> Resource:
+    return Resource(plural="configmaps", namespace=namespace)
+
+
 def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] | Unread:
     if isinstance(found, Unread):
         return found
@@ -252,3 +271,16 @@ def _suspended(found: Object | Unread | None, where: Resource) -> tuple[str, ...
     except msgspec.DecodeError as error:
         detail = f"{SUSPENDED_KEY} is not a list of score names: {error}"
         return Unread(what=where.describe(SUSPENDED_CONFIGMAP), why=Why.FAILED, verb="get", detail=detail)
+
+
+def _moves(found: Object | Unread | None, where: Resource) -> tuple[StoredMoves, ...] | Unread:
+    """The paced moves; none before the reconciler has written them."""
+    if isinstance(found, Unread):
+        return found
+    if found is None:
+        return ()
+    try:
+        return (read_moves(found.get("data")),)
+    except MovesError as error:
+        what = where.describe(MOVES_CONFIGMAP)
+        return Unread(what=what, why=Why.FAILED, verb="get", detail=str(error))

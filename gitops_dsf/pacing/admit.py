@@ -57,7 +57,12 @@ class Situation:
     @property
     def seconds(self) -> float:
         """Seconds since 1970 by which the pace counts."""
-        return self.now.timestamp() if self.pace_time is None else self.pace_time
+        return self.seen if self.pace_time is None else self.pace_time
+
+    @property
+    def seen(self) -> float:
+        """Seconds since 1970 up to which the scores have measured moves."""
+        return self.now.timestamp()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,7 +148,7 @@ class _Round:
         move = move_of(wish, self._situation.seconds)
         self._ledger = self._ledger.adding([move])
         ranking = self._situation.paced[wish.placement].ranking
-        found = list(shifts_of(move, ranking, now=self._situation.seconds))
+        found = list(shifts_of(move, ranking, now=self._situation.seen))
         if found:
             self._shifts += found
             self._state = self._assumed()
@@ -198,7 +203,7 @@ def _known_shifts(situation: Situation) -> Iterable[Shift]:
     for move in situation.ledger.moves:
         paced = situation.paced.get(move.placement)
         if paced is not None:
-            yield from shifts_of(move, paced.ranking, now=situation.seconds)
+            yield from shifts_of(move, paced.ranking, now=situation.seen)
 
 
 def _order(wish: Wish) -> tuple[bool, float]:

@@ -1,6 +1,12 @@
 """The pace: how many moves may be under way, and how soon the next one may follow."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitops_dsf.repository.model import pace as model
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +23,17 @@ class Pace:
     """
     cooldown_seconds: float
     """Seconds between two moves of an application."""
+
+    @classmethod
+    def of(cls, written: model.Pace) -> Pace:
+        """The pace that people wrote."""
+        settle = written.settle_seconds
+        return cls(
+            concurrent=written.concurrent,
+            arrivals_per_cluster=written.arrivals_per_cluster,
+            settle_seconds=None if settle is None else float(settle),
+            cooldown_seconds=float(written.cooldown_seconds),
+        )
 
     def settle(self, measured_after: float) -> float:
         """Seconds after which the scores of a cluster have measured an arrival. `measured_after` is what the

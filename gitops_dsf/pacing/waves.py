@@ -6,8 +6,7 @@ from typing import Final
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
-from gitops_dsf.pacing.ledger import Ledger, Phase
-from gitops_dsf.pacing.load import assume, shifts_of
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 from gitops_dsf.pacing.wishes import Wish
 from gitops_dsf.simulator import HubState
 
@@ -18,8 +17,10 @@ MOST_WAVES: Final = 1000
 def waves(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[tuple[Wish, ...]]:
     """The moves in waves: each begins when the one before it is done and measured.
 
-    Every move is assumed to succeed, and to change the scores by the demand that people wrote.
+    Every move is assumed to succeed, those of the ledger at once. What the moves change about the scores is
+    the demand that people wrote.
     """
+    situation = _caught_up(situation)
     for _ in range(most):
         admission = admit(situation)
         if admission.moves:
@@ -32,46 +33,55 @@ def waves(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[tuple[Wis
         situation = replace(situation, pace_time=min(ends))
 
 
+def _caught_up(situation: Situation) -> Situation:
+    """The situation when the moves that are under way have ended. Those that are withdrawn did not happen."""
+    kept = [each for each in situation.ledger.moves if each.phase is not Phase.WITHDRAWN]
+    ledger = Ledger(
+        tuple(each.entered(Phase.ENDED, situation.seconds) if each.under_way else each for each in kept)
+    )
+    following = {each.placement: each for each in kept if each.phase is Phase.ADMITTED}
+    return _after(situation, ledger, following)
+
+
 def _done(situation: Situation, moves: Iterable[Wish]) -> Situation:
-    """The situation when these moves have ended and their load is measured."""
+    """The situation when these moves have ended and their load is measured. The scores stay as they were
+    published, so the load of these moves is still assumed.
+    """
     found = [move_of(wish, situation.seconds) for wish in moves]
     ended = [each.entered(Phase.ENDED, situation.seconds) for each in found]
-    shifts = [
-        shift
-        for move in found
-        for shift in shifts_of(move, situation.paced[move.placement].ranking, now=situation.seconds)
-    ]
-    decided = {move.placement: (move.source, move.target) for move in found}
-    rankings = [situation.paced[key].ranking for key in decided]
+    rankings = [situation.paced[each.placement].ranking for each in found]
     after = max(situation.pace.settle(each.measured_after) for each in rankings)
+    ledger = Ledger((*situation.ledger.moves, *ended))
+    later = _after(situation, ledger, {each.placement: each for each in found})
+    return replace(later, pace_time=situation.seconds + after)
 
-    def later(state: HubState) -> HubState:
-        return _following(state, decided).scoring(assume(state.scores, shifts))
 
+def _after(situation: Situation, ledger: Ledger, following: Mapping[str, Move]) -> Situation:
+    """The situation with another ledger, after OCM has followed these moves (by namespace/name)."""
+    drained = situation.drained
     return replace(
         situation,
-        hub=later(situation.hub),
-        drained=None if situation.drained is None else later(situation.drained),
-        ledger=Ledger((*situation.ledger.moves, *ended)),
-        pace_time=situation.seconds + after,
+        hub=_following(situation.hub, following),
+        drained=None if drained is None else _following(drained, following),
+        ledger=ledger,
     )
 
 
-def _following(state: HubState, decided: Mapping[str, tuple[str, str]]) -> HubState:
-    """The hub after OCM has followed: source and target by namespace/name."""
+def _following(state: HubState, moves: Mapping[str, Move]) -> HubState:
+    """The hub after OCM has followed these moves."""
     kept = [
         item
         for item in state.decisions.values()
-        if f"{item.metadata.namespace}/{item.placement}" not in decided
+        if f"{item.metadata.namespace}/{item.placement}" not in moves
     ]
-    for key, (source, target) in decided.items():
+    for key, move in moves.items():
         namespace, _, name = key.partition("/")
         before = {
             cluster
             for page in state.decisions_of.get((namespace, name), ())
             for cluster in page.cluster_names
         }
-        clusters = sorted(before - {source} | {target})
+        clusters = sorted(before - {move.source} | {move.target})
         kept.append(
             decision_of(namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=clusters)
         )

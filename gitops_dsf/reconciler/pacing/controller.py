@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
-import msgspec
-
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import ENTER, LEAVE, MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
 from gitops_dsf.pacing.items import items_of
-from gitops_dsf.pacing.ledger import Ledger, Move, ledger_text, read_ledger
+from gitops_dsf.pacing.ledger import Ledger, Move, ledger_text
 from gitops_dsf.pacing.pace import Pace
-from gitops_dsf.pacing.queue import Queue, queue_of, queue_text, read_queue
+from gitops_dsf.pacing.queue import Queue, queue_of, queue_text
+from gitops_dsf.pacing.stored import LEDGER_KEY, QUEUE_KEY, MovesError, read_moves
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.configmap import OwnConfigMap
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
@@ -36,8 +35,6 @@ PAUSE_SECONDS: Final = 1.0
 """Shortest time between two looks."""
 TIMEOUT_SECONDS: Final = 1800.0
 """An arrival that nobody admitted and whose copy does not become healthy counts as ended after this time."""
-LEDGER_KEY: Final = "ledger"
-QUEUE_KEY: Final = "queue"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +51,7 @@ class PaceController:
 
     def __init__(self, shared: Shared, *, pace: model.Pace | None, pause: float = PAUSE_SECONDS) -> None:
         """`pace` is None where moves are not paced: then what an earlier pace left is taken away."""
-        self._pace = None if pace is None else pace_of(pace)
+        self._pace = None if pace is None else Pace.of(pace)
         self._api, self._view, self._clock = shared.api, shared.view, shared.clock
         self._decisions = shared.tracker.decisions
         self._stored = OwnConfigMap(api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP)
@@ -174,20 +171,12 @@ class PaceController:
 
     async def _read(self) -> _Stored:
         item = await self._stored.read()
-        data = (item or {}).get("data") or {}
         try:
-            ledger = read_ledger(data.get(LEDGER_KEY) or "{}")
-        except msgspec.DecodeError as error:
-            # Without it nobody knows what is under way, so nothing may begin.
-            msg = (
-                f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to start anew"
-            )
-            raise ApiError(msg) from error
-        try:
-            queue = read_queue(data.get(QUEUE_KEY) or "{}")
-        except msgspec.DecodeError:
-            queue = Queue()  # it is only shown
-        return _Stored(item=item, ledger=ledger, queue=queue)
+            found = read_moves((item or {}).get("data"))
+        except MovesError as error:
+            # Nobody knows what is under way, so nothing may begin.
+            raise ApiError(str(error)) from error
+        return _Stored(item=item, ledger=found.ledger, queue=found.queue)
 
     async def _write(self, before: _Stored, ledger: Ledger, queue: Queue) -> None:
         data = {LEDGER_KEY: ledger_text(ledger), QUEUE_KEY: queue_text(queue)}
@@ -198,16 +187,6 @@ class PaceController:
         if before.ledger != Ledger() or before.queue != Queue():
             await self._write(before, Ledger(), Queue())
         await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
-
-
-def pace_of(written: model.Pace) -> Pace:
-    """spec.pace as the functions of gitops_dsf/pacing take it."""
-    return Pace(
-        concurrent=written.concurrent,
-        arrivals_per_cluster=written.arrivals_per_cluster,
-        settle_seconds=None if written.settle_seconds is None else float(written.settle_seconds),
-        cooldown_seconds=float(written.cooldown_seconds),
-    )
 
 
 def _admit(inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:

@@ -13,6 +13,7 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread
+from gitops_dsf.pacing.stored import StoredMoves
 
 
 class Part(StrEnum):
@@ -30,6 +31,7 @@ class Part(StrEnum):
     DECISIONS = "decisions"
     APPLICATION_SETS = "applicationSets"
     APPLICATIONS = "applications"
+    MOVES = "moves"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,8 @@ class Inputs:
     masks: tuple[Mask, ...] = ()
     suspended: frozenset[str] = frozenset()
     """Score names that the reconciler suspended."""
+    moves: StoredMoves | None = None
+    """Paced moves; None while the hub has no paced Placement, or no move began."""
     foreign: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores that have a scorer's name but were not written by our agent."""
     contested: tuple[tuple[str, str, str], ...] = ()

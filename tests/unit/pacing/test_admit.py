@@ -168,3 +168,32 @@ def test_waves_wait_for_cooldown_and_end() -> None:
     shown = list(waves(situation(herd(FOUR, TWENTY))))
     assert len(shown) == 20
     assert {wish.target for wave in shown for wish in wave} == {"c2"}
+
+
+@pytest.mark.parametrize(
+    ("phase", "expected"),
+    [
+        (Phase.ADMITTED, [["b"]]),
+        (Phase.HANDOVER, [["b"]]),
+        (Phase.WITHDRAWN, [["a"], ["b"]]),
+    ],
+)
+def test_waves_begin_when_what_is_under_way_is_done(phase: Phase, expected: list[list[str]]) -> None:
+    """OCM has followed a handover, will follow an admitted move, and not one that is withdrawn."""
+    on = "c2" if phase is Phase.HANDOVER else "c1"
+    under_way = Move(placement="ns/a", source="c1", target="c2", since=SECONDS, phase=phase)
+    pace = replace(PACE, concurrent=1, cooldown_seconds=0)
+    found = situation(herd(FOUR, {"a": (on,), "b": ("c1",)}), pace=pace, moves=[under_way])
+    shown = [[wish.placement.removeprefix("ns/") for wish in wave] for wave in waves(found)]
+    assert shown == expected
+
+
+@pytest.mark.parametrize("settle", [0, 600, 3600])
+def test_waves_count_the_load_of_a_move_once(settle: float) -> None:
+    """However long a cluster settles: with 10 points each, the first move leaves c2 at 52 and c1 at 50."""
+    pace = replace(PACE, settle_seconds=settle, cooldown_seconds=0)
+    found = situation(herd({"c1": 30, "c2": 72}, TWENTY, demand=10), pace=pace)
+    assert [[(wish.target, wish.points) for wish in wave] for wave in waves(found)] == [
+        [("c2", 42.0)],
+        [("c2", 22.0)],
+    ]

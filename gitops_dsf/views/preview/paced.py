@@ -1,0 +1,134 @@
+"""Paced moves that a repository leads to: where OCM would move its paced Placements by the written weights,
+in the order and pace in which the reconciler would admit it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from msgspec import Struct
+
+from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.pace import paced_ranking
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.pacing.admit import Situation
+from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
+from gitops_dsf.pacing.waves import MOST_WAVES, waves
+from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.simulator import HubState
+from gitops_dsf.views.preview.version import FleetVersion
+
+
+class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
+    """One application leaves a cluster for another."""
+
+    placement: str
+    """namespace/name."""
+    source: str
+    target: str
+
+
+class WavingMove(PacedMove, frozen=True, kw_only=True):
+    """A move that a wave begins."""
+
+    points: float
+    """By how many points of the weighted mean of the scores the target is better when the wave begins."""
+
+
+class Wave(Struct, frozen=True, kw_only=True):
+    """Moves that may be under way together."""
+
+    moves: tuple[WavingMove, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waves:
+    """All waves."""
+
+    under_way: tuple[PacedMove, ...]
+    """What is under way on the hub; the waves begin when it is done."""
+    waves: tuple[Wave, ...]
+    complete: bool
+    """Whether no move follows the last wave."""
+
+    @property
+    def moves(self) -> Iterator[WavingMove]:
+        """The moves of all waves, in order."""
+        return (move for wave in self.waves for move in wave.moves)
+
+
+class UnreadableMovesError(GitopsDsfError):
+    """The hub's ledger of moves cannot be read."""
+
+
+def paced_placements(fleet: FleetVersion, state: HubState) -> dict[str, Paced]:
+    """The paced Placements of a repository by namespace/name, as they are in the state."""
+    found = {}
+    for key in fleet.placements:
+        placement = _placement(state, key)
+        ranking = None if placement is None else paced_ranking(placement)
+        if placement is not None and ranking is not None:
+            found[key] = Paced.of(placement, ranking)
+    return found
+
+
+def stored_moves(snapshot: Snapshot | None) -> StoredMoves:
+    """The ledger and the queue of the hub. Raises UnreadableMovesError."""
+    try:
+        return read_moves(snapshot.moves if snapshot else None)
+    except MovesError as error:
+        raise UnreadableMovesError(str(error)) from error
+
+
+def paced_waves(
+    fleet: FleetVersion, state: HubState, ledger: Ledger, *, now: datetime, most: int = MOST_WAVES
+) -> Waves:
+    """The waves, at most so many. `state` has the Placements of the repository, with the scores and decisions
+    of the hub. A repository without spec.pace has none.
+    """
+    paced = paced_placements(fleet, state)
+    written = fleet.resolved.repository.spec.pace
+    if written is None:
+        return Waves(under_way=(), waves=(), complete=True)
+    situation = Situation(hub=state, paced=paced, ledger=ledger, pace=Pace.of(written), now=now)
+    found = tuple(
+        Wave(
+            moves=tuple(
+                WavingMove(
+                    placement=wish.placement,
+                    source=wish.source,
+                    target=wish.target,
+                    points=round(wish.points, 1),
+                )
+                for wish in wave
+            )
+        )
+        for wave in islice(waves(situation), most + 1)
+    )
+    under_way = tuple(
+        PacedMove(placement=each.placement, source=each.source, target=each.target)
+        for each in ledger.under_way
+    )
+    return Waves(under_way=under_way, waves=found[:most], complete=len(found) <= most)
+
+
+def wave_lines(found: Waves) -> Iterator[str]:
+    """`1: web c1 -> c2, shop c1 -> c3`, one line for each wave."""
+    for number, wave in enumerate(found.waves, start=1):
+        yield f"{number}: {', '.join(map(move_text, wave.moves))}"
+    if not found.complete:
+        yield "... and more"
+
+
+def move_text(move: PacedMove) -> str:
+    """`web c1 -> c2`."""
+    return f"{move.placement.partition('/')[2]} {move.source or 'new'} -> {move.target}"
+
+
+def _placement(state: HubState, key: str) -> Placement | None:
+    namespace, _, name = key.partition("/")
+    return state.placements.get((namespace, name))
