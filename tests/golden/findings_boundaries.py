@@ -356,6 +356,13 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
             decisions,
             "matrix: {generators: [{list: {elements: [{x: '{{ repeat 9 `a` }}'}]}}, {clusters: {}}]}",
         ),
+        (
+            decisions,
+            (
+                "merge: {mergeKeys: [x], generators: [{clusters: {}}, {matrix: {generators:"
+                " [{list: {elements: [{x: '{{ repeat 9 `a` }}'}]}}, {clusters: {}}]}}]}"
+            ),
+        ),
         (decisions, decisions.replace("values:", "template: {spec: {project: '{{.x}}'}}, values:")),
     ):
         yield case(f"an ApplicationSet in Go with {new}", apps=both(placement("{}"), go.replace(old, new)))
