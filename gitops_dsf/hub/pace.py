@@ -53,12 +53,14 @@ class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Seconds of history that a measurement reads."""
 
 
-class PacedRanking(Struct, frozen=True, rename="camel"):
+class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     """How people ranked the clusters of a paced Placement."""
 
     terms: Annotated[tuple[Term, ...], Meta(max_length=MOST_TERMS)]
     steady: Annotated[int, Meta(ge=0, le=10)]
     """Weight of Steady that gives the written stickiness; 0 leaves it out."""
+    refuges: bool = False
+    """Whether refuges are planned: then the scores can differ by `REFUGE_SPAN` at most."""
 
     @property
     def total_weight(self) -> int:

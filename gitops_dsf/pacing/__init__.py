@@ -5,6 +5,7 @@ ledger   the moves that were admitted, and the arrivals that nobody admitted (pu
 load     the load that a move brings to a cluster before it is measured
 wishes   where OCM would move a Placement by the weights that people wrote
 admit    which of these moves may begin, and what the others wait for
+refuges  where a Placement goes when its cluster is lost
 items    the items of the AddOnPlacementScores `gitops-dsf-moves` that carry moves out
 stored   the ledger and the queue in the ConfigMap of the hub
 waves    all moves of a hub, one admission after the other, for previews

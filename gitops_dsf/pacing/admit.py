@@ -99,7 +99,7 @@ class _Round:
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
         self._ledger = situation.ledger
-        self._shifts = list(_known_shifts(situation))
+        self._shifts = list(known_shifts(situation))
         self._state = self._assumed()
         self._version = 0
         """How many moves were admitted when a wish was computed."""
@@ -199,7 +199,8 @@ def move_of(wish: Wish, now: float) -> Move:
     return Move(placement=wish.placement, source=wish.source, target=wish.target, since=now, phase_since=now)
 
 
-def _known_shifts(situation: Situation) -> Iterable[Shift]:
+def known_shifts(situation: Situation) -> Iterable[Shift]:
+    """The load of the moves of the ledger that the scores have not measured yet."""
     for move in situation.ledger.moves:
         paced = situation.paced.get(move.placement)
         if paced is not None:

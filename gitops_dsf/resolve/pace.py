@@ -36,6 +36,7 @@ def paced_ranking(
     scorers: Mapping[str, EffectiveScorer],
     *,
     weights: Weights,
+    refuges: bool,
 ) -> PacedRanking:
     """What people wrote, as the annotation of the Placement says it."""
     terms = []
@@ -51,7 +52,7 @@ def paced_ranking(
                 range=float(scorer.spec.source.params.range),
             )
         )
-    return PacedRanking(tuple(terms), weights.steady)
+    return PacedRanking(tuple(terms), weights.steady, refuges)
 
 
 def spans(scores: Iterable[ResolvedScore], scorers: Mapping[str, EffectiveScorer]) -> list[int]:

@@ -30,7 +30,7 @@ def resolve_ranking(
         return None
     paced, held = None, None
     if settings.pace is not None and is_paced(item, settings):
-        paced = paced_ranking(spec.scores, scores, scorers, weights=weights)
+        paced = paced_ranking(spec.scores, scores, scorers, weights=weights, refuges=settings.pace.refuges)
         held = hold_weights(
             [score.weight for score in scores], spans(scores, scorers), refuges=settings.pace.refuges
         )

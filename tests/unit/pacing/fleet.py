@@ -24,6 +24,7 @@ def herd(
     demand: int = 0,
     steady: int = 0,
     weight: int = 1,
+    refuges: bool = False,
     taints: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> tuple[HubState, dict[str, Paced]]:
     """A hub where every application ranks by one score. `placed` are the clusters of each application."""
@@ -48,7 +49,8 @@ def herd(
         )
         documents.append(decision(*clusters, name=f"{name}-decision-1", placement=name))
     state = HubState.build(documents)
-    ranking = PacedRanking((Term("r", "free", weight, demand=demand, delay=60, range=600),), steady=steady)
+    term = Term("r", "free", weight, demand=demand, delay=60, range=600)
+    ranking = PacedRanking((term,), steady=steady, refuges=refuges)
     paced = {key: Paced.of(state.placement(key), ranking) for key in (f"ns/{name}" for name in placed)}
     return state, paced
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking, Term, as_written, paced_ranking
@@ -44,6 +45,8 @@ def test_a_paced_placement_holds_and_says_what_people_wrote(tmp_path: Path) -> N
     ]
     ranking = paced_ranking(found)
     assert ranking == PacedRanking((Term("cpu", "cpu", 4, demand=5, delay=120, range=600),), steady=1)
+    with_refuges = paced_ranking(placements(tmp_path / "refuges", app, pace={"refuges": True})[0])
+    assert with_refuges == replace(ranking, refuges=True)
 
 
 def test_as_written_is_what_is_rendered_without_a_pace(tmp_path: Path) -> None:

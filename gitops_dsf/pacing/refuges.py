@@ -1,0 +1,201 @@
+"""Refuges: where each paced Placement goes when its cluster is lost. Pure.
+
+The applications of one cluster are planned together, so that they do not all go to the cluster that looks
+best: each one sees the load of those that were planned before it.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from gitops_dsf.hub.pace import PacedRanking, Term
+from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.simulator import HubState, Outcome, simulate_placement
+from gitops_dsf.simulator.prioritizers import own_decisions
+from gitops_dsf.simulator.ranking import add_up
+
+SPREAD: Final = 10.0
+"""Points of the weighted mean of the scores. Clusters that are nearer to the best one than this are used
+evenly, and a refuge stays until another cluster is better by it.
+"""
+SHARE: Final = 1
+"""Points of each score that an application without a demand is assumed to take. Nobody knows how many, and
+without any all would go to one cluster.
+"""
+
+_NO_LOAD: Final = Counter[tuple[str, str]]()
+
+Refuges = Mapping[str, str]
+"""Clusters by namespace/name of the Placement."""
+
+
+def plan_refuges(
+    paced: Mapping[str, Paced],
+    *,
+    state: HubState,
+    now: datetime,
+    current: Refuges,
+    only: Collection[str] | None = None,
+) -> dict[str, str]:
+    """The refuges of all Placements that ask for them. A Placement for which no other cluster is eligible has
+    none.
+
+    `current` are the refuges so far. They stay unless the new plan is clearly better, and where it is not
+    known, because the Placement has no decision or OCM reports a mistake in it. With `only`, the other
+    Placements keep theirs without a look at them.
+    """
+    wanted = {key: item for key, item in paced.items() if item.ranking.refuges}
+    decided = {key: own_decisions(item.placement, state) for key, item in wanted.items()}
+    members: defaultdict[str, list[str]] = defaultdict(list)
+    for key, clusters in decided.items():
+        for cluster in clusters:
+            members[cluster].append(key)
+    found = {key: current[key] for key in wanted if key in current}
+    for lost, keys in sorted(members.items()):
+        # A Placement on several clusters has one refuge, which is planned with the first of them.
+        planned = [key for key in keys if lost == min(decided[key]) and (only is None or key in only)]
+        if not planned:
+            continue
+        together = _Together({key: wanted[key].ranking for key in keys}, found)
+        for key in sorted(planned, key=lambda each: (-wanted[each].ranking.load, each)):
+            ranked = _ranked(wanted[key], state=state, now=now)
+            if ranked is None:
+                continue
+            refuge = together.place(key, ranked, before=found.pop(key, None))
+            if refuge is not None:
+                found[key] = refuge
+    return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ranked:
+    """The clusters that pass the filters of a Placement and are not in its decision."""
+
+    names: tuple[str, ...]
+    """The clusters of the hub by position."""
+    positions: Mapping[str, int]
+    clusters: tuple[int, ...]
+    """Positions of the clusters that pass, in order."""
+    sums: tuple[int, ...]
+    """The weighted sums of the scores, aligned with `clusters`."""
+    order: tuple[int, ...]
+    """Indexes into `clusters`, best first. Clusters of the decision may be among them."""
+    decided: frozenset[str]
+
+    def sum_of(self, cluster: str) -> int | None:
+        """None if the cluster cannot be a refuge."""
+        position = self.positions.get(cluster)
+        if position is None or cluster in self.decided:
+            return None
+        place = bisect_left(self.clusters, position)
+        is_there = place < len(self.clusters) and self.clusters[place] == position
+        return self.sums[place] if is_there else None
+
+    def best(self, without: Collection[str]) -> Iterator[str]:
+        """The best cluster that is not among these, if there is one."""
+        for index in self.order:
+            name = self.names[self.clusters[index]]
+            if name not in self.decided and name not in without:
+                yield name
+                return
+
+
+def _ranked(item: Paced, *, state: HubState, now: datetime) -> _Ranked | None:
+    """None if OCM would report a mistake."""
+    verdict = simulate_placement(item.written, state=state, now=now)
+    ranking = verdict.ranking
+    if ranking is None or verdict.outcome is not Outcome.SCHEDULED or verdict.status.failed:
+        return None
+    # Steady counts only for clusters of the decision, so the order of all others is that of the scores.
+    plain = [each for each in verdict.prioritizers if each.prioritizer.built_in != "Steady"]
+    return _Ranked(
+        names=state.names,
+        positions=state.positions,
+        clusters=tuple(ranking.clusters),
+        sums=tuple(add_up(plain, len(ranking.clusters))),
+        order=tuple(ranking.order),
+        decided=verdict.current,
+    )
+
+
+class _Together:
+    """The applications of one cluster, and the load that they would bring to others."""
+
+    def __init__(self, rankings: Mapping[str, PacedRanking], refuges: Refuges) -> None:
+        self._rankings = rankings
+        self._load: dict[str, Counter[tuple[str, str]]] = {}
+        """Points that are assumed in addition to a score: by cluster, then by resource and dimension."""
+        self._counts = Counter[str]()
+        for key in rankings:
+            if key in refuges:
+                self._add(key, refuges[key])
+
+    def place(self, key: str, ranked: _Ranked, *, before: str | None) -> str | None:
+        """The refuge of an application; None if there is no cluster for it. `before` is the one so far."""
+        if before is not None:
+            self._add(key, before, times=-1)
+        ranking = self._rankings[key]
+        points = dict(self._points(ranking, ranked))
+        refuge = self._chosen(ranking, points, before) if points else None
+        if refuge is not None:
+            self._add(key, refuge)
+        return refuge
+
+    def _chosen(self, ranking: PacedRanking, points: Mapping[str, float], before: str | None) -> str:
+        best = max(points.values())
+        if before is not None and before in points and points[before] > best - SPREAD:
+            return before
+        # With the application itself the cluster is still within the spread.
+        own = sum(abs(each.weight) * _taken(each, ranking) for each in ranking.terms) / _total(ranking)
+        near = [name for name, value in points.items() if value == best or value - own >= best - SPREAD]
+        return min(near, key=lambda name: (self._counts[name], -points[name], name))
+
+    def _points(self, ranking: PacedRanking, ranked: _Ranked) -> Iterator[tuple[str, float]]:
+        """The weighted mean with the assumed load, of clusters that have such load, and of the best other
+        one. No cluster without load is chosen before that.
+        """
+        for name in (*self._load, *ranked.best(self._load)):
+            plain = ranked.sum_of(name)
+            if plain is not None:
+                load = self._load.get(name, _NO_LOAD)
+                more = sum(each.weight * load[_item(each)] for each in ranking.terms)
+                yield name, (plain + more) / _total(ranking)
+
+    def _add(self, key: str, cluster: str, *, times: int = 1) -> None:
+        """Assumes the load of an application on a cluster."""
+        ranking = self._rankings[key]
+        self._counts[cluster] += times
+        load = self._load.setdefault(cluster, Counter())
+        for each in ranking.terms:
+            # Where a lower score is better, an arrival raises the score.
+            load[_item(each)] -= times * _taken(each, ranking) * (1 if each.weight > 0 else -1)
+
+
+def _taken(term: Term, ranking: PacedRanking) -> int:
+    """Points of a score that an application is assumed to take."""
+    return term.demand if ranking.load else SHARE * bool(term.weight)
+
+
+def _total(ranking: PacedRanking) -> int:
+    return max(1, ranking.total_weight)
+
+
+def _item(term: Term) -> tuple[str, str]:
+    return term.resource, term.dimension
+
+
+def by_lost_cluster(refuges: Refuges, decided: Mapping[str, Iterable[str]]) -> dict[str, dict[str, str]]:
+    """The plan as people read it: by the cluster that is lost, then by Placement, the cluster that it goes
+    to.
+    """
+    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for key, refuge in sorted(refuges.items()):
+        clusters = set(decided.get(key, ()))
+        if refuge in clusters:
+            continue  # OCM went there just now, and the next plan names another one
+        for cluster in clusters:
+            found[cluster][key] = refuge
+    return dict(sorted(found.items()))

@@ -1,0 +1,174 @@
+"""What OCM does with a paced Placement, by the exact simulator: items of moves and refuges, in every order of
+writes, for random scores.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import msgspec
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE
+from gitops_dsf.hub.scores import score_of
+from gitops_dsf.pacing.items import NO_ITEMS, Items, items_of, pins_of, writes
+from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.resolve.pace import hold_weights
+from gitops_dsf.simulator import HubState, simulate
+from tests.unit.pacing.fleet import MOMENT
+from tests.unit.simulator.hub import cluster, exact
+
+CLUSTERS = ("c1", "c2", "c3", "c4")
+KEY = "ns/a"
+TAINT = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}
+PERCENT, SIGNED = (0, 100), (-100, 100)
+
+
+Scores = Mapping[str, tuple[int, ...]]
+"""By cluster, one for each weight."""
+NO_SCORES: Scores = {}
+
+
+@lru_cache
+def _hub(lost: str) -> HubState:
+    """Four clusters; one of them may be lost."""
+    return HubState.build(
+        [
+            {"kind": "ManagedClusterSet", "metadata": {"name": "s1"}},
+            {"kind": "ManagedClusterSetBinding", "metadata": {"name": "s1", "namespace": "ns"}},
+            *(cluster(name, taints=[TAINT] if name == lost else []) for name in CLUSTERS),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A Placement with random weights that hold, and random scores of all clusters."""
+
+    weights: tuple[int, ...]
+    scores: Scores
+    decided: tuple[str, ...]
+    refuges: bool
+    """Whether the weights are small enough for them."""
+
+    def refuge(self, cluster: str) -> Mapping[str, str]:
+        """The cluster as the refuge, if there are any."""
+        return {KEY: cluster} if self.refuges else {}
+
+    def chosen(self, items: Items, *, lost: str = "", scores: Scores = NO_SCORES) -> set[str]:
+        """What OCM decides with these items."""
+        names = [f"s{number}" for number in range(len(self.weights))]
+        prioritizers = [(f"r/{name}", weight) for name, weight in zip(names, self.weights, strict=True)]
+        placement = msgspec.convert(
+            {
+                "metadata": {"name": "a", "namespace": "ns"},
+                "spec": {
+                    "numberOfClusters": len(self.decided),
+                    "prioritizerPolicy": exact(
+                        *prioritizers, (f"{MOVES_SCORE}/{KEY}", HOLD_WEIGHT), ("Steady", HOLD_WEIGHT)
+                    ),
+                },
+            },
+            Placement,
+        )
+        published = {
+            name: score_of(zip(names, values, strict=True))
+            for name, values in {**self.scores, **scores}.items()
+        }
+        state = replace(_hub(lost), placements={("ns", "a"): placement}).deciding(
+            [decision_of(namespace="ns", name="a-decision-0", placement="a", clusters=self.decided)]
+        )
+        moves = {name: score_of(values) for name, values in items.items()}
+        found = simulate(state.scoring({"r": published, MOVES_SCORE: moves}), KEY, MOMENT)
+        return set(found.chosen)
+
+
+def _scores(spans: list[tuple[int, int]]) -> st.SearchStrategy[Scores]:
+    """Ends of the ranges are the worst cases."""
+    values = st.tuples(*(st.one_of(st.sampled_from(span), st.integers(*span)) for span in spans))
+    return st.fixed_dictionaries(dict.fromkeys(CLUSTERS, values))
+
+
+@st.composite
+def scenes(draw: st.DrawFn, *, refuges: bool | None = None) -> tuple[Scene, Scores]:
+    """A scene, and other scores of the same spans."""
+    planned = draw(st.booleans()) if refuges is None else refuges
+    score = st.tuples(st.integers(-9, 9), st.sampled_from([PERCENT, SIGNED]))
+    written = draw(st.lists(score, min_size=1, max_size=3))
+    spans = [span for _, span in written]
+    widths = [high - low for low, high in spans]
+    weights = hold_weights([weight for weight, _ in written], widths, refuges=planned)
+    assume(weights is not None and any(weights))
+    decided = tuple(sorted(draw(st.permutations(CLUSTERS))[: draw(st.integers(1, 2))]))
+    scene = Scene(weights=weights or (), scores=draw(_scores(spans)), decided=decided, refuges=planned)
+    return scene, draw(_scores(spans))
+
+
+def _states(published: Items, wanted: Items, pins: Items = NO_ITEMS) -> Iterator[Items]:
+    """What is published before, between and after the writes."""
+    now = dict(published)
+    yield dict(now)
+    for name, items in writes(published, wanted, pins):
+        now[name] = items
+        yield dict(now)
+
+
+def _others(scene: Scene) -> list[str]:
+    return [name for name in CLUSTERS if name not in scene.decided]
+
+
+@given(found=scenes(refuges=True), data=st.data())
+def test_a_refuge_moves_nothing_and_decides_a_failover(
+    found: tuple[Scene, Scores], data: st.DataObject
+) -> None:
+    """Whatever the scores become, and between the writes that change the refuge."""
+    scene, later = found
+    before, after = (data.draw(st.sampled_from(_others(scene))) for _ in range(2))
+    wanted = items_of([], {KEY: after})
+    for items in _states(items_of([], {KEY: before}), wanted):
+        assert scene.chosen(items, scores=later) == set(scene.decided)
+    lost = data.draw(st.sampled_from(scene.decided))
+    assert scene.chosen(wanted, lost=lost, scores=later) == {*scene.decided, after} - {lost}
+
+
+@given(found=scenes(), data=st.data())
+def test_a_move_is_carried_out_in_spite_of_refuges(found: tuple[Scene, Scores], data: st.DataObject) -> None:
+    """Between the writes the Placement is where it was, or where it goes. Afterwards it stays there."""
+    scene, later = found
+    source = data.draw(st.sampled_from(scene.decided))
+    target, refuge, next_one = (data.draw(st.sampled_from(_others(scene))) for _ in range(3))
+    move = Move(placement=KEY, source=source, target=target, since=0)
+    moved = {*scene.decided, target} - {source}
+    pins = pins_of([move], {KEY: scene.decided})
+    carried = items_of([move], scene.refuge(refuge), pins)
+    for items in _states(items_of([], scene.refuge(refuge)), carried, pins):
+        assert scene.chosen(items) in (set(scene.decided), moved)
+    assert scene.chosen(carried, scores=later) == moved
+    there = replace(scene, decided=tuple(sorted(moved)))
+    for place in {next_one, source} - {target}:
+        for items in _states(carried, items_of([], scene.refuge(place))):
+            assert there.chosen(items, scores=later) == moved
+
+
+@given(found=scenes(), data=st.data())
+def test_a_withdrawn_move_leaves_the_placement_where_it_was(
+    found: tuple[Scene, Scores], data: st.DataObject
+) -> None:
+    """OCM had not followed yet. It does, or stays; it never leaves or enters another cluster."""
+    scene, _ = found
+    source = data.draw(st.sampled_from(scene.decided))
+    target, refuge = (data.draw(st.sampled_from(_others(scene))) for _ in range(2))
+    move = Move(placement=KEY, source=source, target=target, since=0)
+    withdrawn = move.entered(Phase.WITHDRAWN, 60)
+    pins = pins_of([move], {KEY: scene.decided})
+    assert pins == pins_of([withdrawn], {KEY: scene.decided})
+    moved = {*scene.decided, target} - {source}
+    for place in (refuge, source):
+        wanted = items_of([withdrawn], scene.refuge(place), pins)
+        for items in _states(items_of([move], scene.refuge(refuge), pins), wanted, pins):
+            assert scene.chosen(items) in (set(scene.decided), moved)
+        for items in _states(wanted, items_of([], scene.refuge(place))):
+            assert scene.chosen(items) == set(scene.decided)
