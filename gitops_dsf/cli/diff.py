@@ -109,7 +109,10 @@ def _refusals(
     preview: "Preview", base: "FleetVersion | None", head: "FleetVersion | None", effects: list[str]
 ) -> "Iterator[str]":
     """Why the change is refused, in words. What is not known counts as if it happened."""
+    from msgspec import UNSET
+
     from gitops_dsf.views.preview.moves import UNKNOWN
+    from gitops_dsf.views.preview.pacedchange import paced_text
     from gitops_dsf.views.preview.scorers import rescored
 
     found = preview.comparison
@@ -126,6 +129,9 @@ def _refusals(
         if effect in effects and moves:
             names = names_text([move.application for move in moves])
             yield f"{plural(len(moves), 'decision')} would or may {what}: {names}"
+    paced = found.paced
+    if "move" in effects and paced is not UNSET and paced.count > paced.without_change:
+        yield paced_text(paced)
     touched = {name: clusters for name, clusters in rescored(found.scorers, base, head).items() if clusters}
     if "rescore" in effects and touched:
         clusters = frozenset[str]().union(*touched.values())
@@ -139,7 +145,9 @@ def _preview(args: argparse.Namespace, base: "Base", before: _Side, after: _Side
     from gitops_dsf.views.preview.hub import resources_ranked
 
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
-    data = read_hub_data(args, resources=resources_ranked(sides))
+    spec = after.fleet.resolved.repository.spec if after.fleet is not None else None
+    moves_in = spec.hub_namespace if spec is not None and spec.pace is not None else None
+    data = read_hub_data(args, resources=resources_ranked(sides), moves_in=moves_in)
     if after.absent:
         raise UsageError(f"{args.head} has no fleet repository in this folder")
     notes = [base.note] if base.note else []

@@ -106,7 +106,9 @@ def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
         if count
         else "no paced move follows"
     )
-    lines += wave_lines(found)
+    lines += wave_lines(found.waves)
+    if not found.complete:
+        lines.append("... and more")
     sys.stdout.write(printable_lines(lines))
     return 0
 

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.decisions import decided
@@ -17,6 +17,7 @@ from gitops_dsf.views.preview.changes import (
 )
 from gitops_dsf.views.preview.concerns import Thresholds, concerns
 from gitops_dsf.views.preview.moves import Move, moves
+from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
 from gitops_dsf.views.preview.passes import Pass, passes
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
 from gitops_dsf.views.preview.version import FleetVersion
@@ -36,6 +37,8 @@ class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warning
     pending: tuple[str, ...]
     """Applications that would also move without this change."""
     concerns: tuple[str, ...]
+    paced: PacedChange | UnsetType = UNSET
+    """The paced moves that follow, if the change alters them."""
 
 
 class ErrorFinding(Struct, frozen=True, kw_only=True):
@@ -93,22 +96,26 @@ def compare(
     scorers = scorer_changes(base, head)
     snapshot = hub.snapshot
     found = tuple(passes(base, head, snapshot, now=hub.now)) if snapshot else ()
+    moving = moves(found, base, head) if snapshot else None
     warnings = concerns(
         base,
         head,
         hub,
         found=found,
+        moving=moving or (),
         rescored=rescored(scorers, base, head),
         thresholds=thresholds,
     )
+    paced = paced_change(base, head, hub) if snapshot else None
     return Comparison(
         summary=summarise_changes(base, head, scorers),
         scorers=scorers,
         sources=source_changes(base, head),
         placements=placement_changes(base, head),
-        moves=moves(found, base, head) if snapshot else None,
+        moves=moving,
         pending=_pending(found, snapshot) if snapshot else (),
         concerns=tuple(warnings),
+        paced=UNSET if paced is None else paced,
     )
 
 

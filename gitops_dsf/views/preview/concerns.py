@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.hub.freshness import expired
+from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
 from gitops_dsf.views.preview.hub import hub_state
+from gitops_dsf.views.preview.moves import UNKNOWN, Move
 from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.scorers import credentials_of
 from gitops_dsf.views.preview.version import FleetVersion, Object
@@ -18,6 +20,8 @@ from gitops_dsf.wording import names_text, plural
 
 OLD_SECONDS = 3_600
 """Data is old after this many seconds, because scores are published every few minutes."""
+HERD = 5
+"""More applications than this that go to one cluster at once are a herd."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,10 +40,11 @@ def concerns(
     hub: HubData,
     *,
     found: tuple[Pass, ...],
+    moving: Iterable[Move],
     rescored: Mapping[str, frozenset[str]],
     thresholds: Thresholds,
 ) -> Iterator[str]:
-    """Every warning about a change. `found` is empty if nothing is known of the hub."""
+    """Every warning about a change. `found` and `moving` are empty if nothing is known of the hub."""
     yield from _credential_concerns(base, head)
     yield from _right_concerns(base, head)
     yield from _receiver_concerns(base, head)
@@ -49,6 +54,7 @@ def concerns(
         yield from _filter_concerns(base, head)
     else:
         yield from _placement_concerns(found, thresholds, head)
+        yield from _herd_concerns(moving, base, head)
         yield from _data_concerns(hub.snapshot, hub, head)
 
 
@@ -175,6 +181,35 @@ def _placement_concerns(found: Iterable[Pass], thresholds: Thresholds, head: Fle
         yield from _too_few(item, item.after)
         if item.certainty is None or item.certainty.decided:
             yield from _close(item.after, thresholds.close_points, head.spans)
+
+
+def _herd_concerns(moving: Iterable[Move], base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+    """Warns if one cluster gets many applications at once: its scores do not know what is about to arrive."""
+    arrivals: dict[str, list[str]] = {}
+    unpaced: dict[str, list[str]] = {}
+    for move in moving:
+        for cluster in () if move.target == UNKNOWN else move.target:
+            arrivals.setdefault(cluster, []).extend(move.followers)
+            if base is not None and move.application in base.placements and not _is_paced(move, head):
+                unpaced.setdefault(cluster, []).extend(move.followers)
+    for cluster, names in sorted(arrivals.items()):
+        if len(names) <= HERD:
+            continue
+        hints = []
+        if unpaced.get(cluster):
+            where = "spec.pace in gitops-dsf.yaml"
+            if head.resolved.repository.spec.pace is not None:
+                where = "moves.pace: Fleet"
+            hints.append(f"{where} lets them follow one another")
+        if len(unpaced.get(cluster, ())) < len(names):
+            hints.append("OCM places what is new, or loses its cluster, at once, whatever the pace is")
+        named = names_text(sorted(names))
+        yield f"{len(names)} applications go to {cluster} at once ({named}): {'; '.join(hints)}"
+
+
+def _is_paced(move: Move, fleet: FleetVersion) -> bool:
+    metadata = fleet.placements.get(move.application, {}).get("metadata", {})
+    return PACE_ANNOTATION in (metadata.get("annotations") or {})
 
 
 def _filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:

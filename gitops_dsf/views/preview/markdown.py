@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from dsf_wire.text import printable
 from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.build import Comparison, ErrorFinding, Preview
 from gitops_dsf.views.preview.changes import SourceChange, alike
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import UNKNOWN, Move, Standing, Term, Unknown
+from gitops_dsf.views.preview.paced import wave_lines
+from gitops_dsf.views.preview.pacedchange import paced_text
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
@@ -257,9 +261,21 @@ def _moves(found: Comparison, evidence: str, limit: _Limit) -> Iterator[str]:
         yield from ("", "</details>")
     else:
         yield "No application moves."
+    yield from _paced(found, limit)
     if found.pending:
         names = limit.plain(names_text(found.pending, most=limit.names))
         yield f"\nWould move without this change too: {names}"
+
+
+def _paced(found: Comparison, limit: _Limit) -> Iterator[str]:
+    """Moves that follow by the pace, if the change alters them."""
+    if found.paced is UNSET:
+        return
+    yield f"\nThe pace: {limit.plain(paced_text(found.paced))}{':' if found.paced.waves else '.'}\n"
+    waves = wave_lines(found.paced.waves)
+    for line in islice(waves, limit.rows):
+        yield f"- {limit.plain(line[: 4 * limit.width])}"
+    yield from _left_out(found.paced.waves, "wave", limit, prefix="- ")
 
 
 def _move(move: Move, limit: _Limit) -> str:

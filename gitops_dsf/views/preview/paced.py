@@ -2,7 +2,7 @@
 in the order and pace in which the reconciler would admit it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -116,12 +116,10 @@ def paced_waves(
     return Waves(under_way=under_way, waves=found[:most], complete=len(found) <= most)
 
 
-def wave_lines(found: Waves) -> Iterator[str]:
+def wave_lines(found: Iterable[Wave]) -> Iterator[str]:
     """`1: web c1 -> c2, shop c1 -> c3`, one line for each wave."""
-    for number, wave in enumerate(found.waves, start=1):
+    for number, wave in enumerate(found, start=1):
         yield f"{number}: {', '.join(map(move_text, wave.moves))}"
-    if not found.complete:
-        yield "... and more"
 
 
 def move_text(move: PacedMove) -> str:

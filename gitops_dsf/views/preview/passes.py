@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
@@ -41,11 +41,7 @@ def passes(
 ) -> Iterator[Pass]:
     """Simulates every Placement of both sides, in order of name."""
     future = next_scores(base, head, snapshot)
-    first = hub_state(base, snapshot, decisions=snapshot.decisions) if base else None
-    before: dict[str, Verdict] = {}
-    decisions = tuple(snapshot.decisions)
-    if base is not None and first is not None:
-        before, decisions = settle(first, base.placements, now)
+    first, before, decisions = settled(base, snapshot, now=now)
     second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
     surroundings = first is None or not _same_surroundings(first, second)
     placements = {f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()}
@@ -57,6 +53,17 @@ def passes(
             yield Pass(placement=key, before=old, after=old, touched=False)
         else:
             yield _second(key, old, simulate(second, key, now), placement, future)
+
+
+def settled(
+    base: FleetVersion | None, snapshot: Snapshot, *, now: datetime
+) -> tuple[HubState | None, dict[str, Verdict], tuple[PlacementDecision, ...]]:
+    """The hub with the Placements of the base, their last verdicts, and the decisions that they lead to."""
+    if base is None:
+        return None, {}, tuple(snapshot.decisions)
+    state = hub_state(base, snapshot, decisions=snapshot.decisions)
+    verdicts, decisions = settle(state, base.placements, now)
+    return state, verdicts, decisions
 
 
 def _second(

@@ -3,10 +3,27 @@
 from collections import Counter
 from pathlib import Path
 
-from tests.integration.preview.gitfleet import Run, save
-from tests.integration.preview.herd import NAMES, SCORES, herd_fleet, herd_hub
+import pytest
+
+from tests.integration.preview.gitfleet import GitFleet, Run, application, save, scorer, settings, snapshot
+from tests.integration.preview.herd import NAMES, PACE, SCORES, herd_app, herd_fleet, herd_hub
 
 DEMAND = 2
+REVERSED = {"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}
+RAW = {"c1": 60.0, "c2": 38.0, "c3": 42.0, "c4": 45.0}
+"""Where c1 is the best, and with the scores reversed as in the case of the herd."""
+
+
+def reversed_scores(fleet: GitFleet, folder: Path) -> Path:
+    """Reverses the scores in the working tree. The hub has all applications on the best cluster."""
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=REVERSED))
+    return save(snapshot(raw=RAW, decided={name: ["c1"] for name in NAMES}), folder)
+
+
+def paced_pages(fleet: GitFleet, run: Run, hub: Path) -> list[str]:
+    """What the comment of a pull request says below Moves."""
+    text = run("diff", fleet.path, "--base", "main", "--scores", hub, "-o", "markdown")
+    return text.partition("#### Moves")[2].partition("#### Warnings")[0].splitlines()
 
 
 def test_a_herd_moves_in_waves_and_ends_evenly(tmp_path: Path, run: Run) -> None:
@@ -55,3 +72,81 @@ def test_waves_need_a_pace_and_scores(tmp_path: Path, run: Run) -> None:
     assert "--paced: no scores given (--scores, --state-branch or --context)" in run.err
     run("simulate", paced.path, "--paced", "--placement", NAMES[0], code=2)
     assert "not allowed with argument --paced" in run.err
+
+
+def test_a_changed_scorer_moves_paced_applications_in_waves(tmp_path: Path, run: Run) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", demand=DEMAND, stickiness=0)
+    hub = reversed_scores(fleet, tmp_path / "hub")
+    found = run.compared(fleet, "--scores", hub)
+    assert found["moves"] == []
+    assert [len(wave["moves"]) for wave in found["paced"]["waves"]] == [1, 1, 2, 2]
+    assert (found["paced"]["complete"], found["paced"]["withoutChange"]) == (True, 0)
+    assert not [line for line in found["warnings"] if "at once" in line]
+    lines = paced_pages(fleet, run, hub)
+    assert "No application moves." in lines
+    assert "The pace: 6 moves would be admitted in 4 waves:" in lines
+    assert "- 3: app-02 c1 -> c2, app-03 c1 -> c3" in run.shown(fleet, "--scores", hub).splitlines()
+    run("diff", fleet.path, "--base", "main", "--scores", hub, "--fail-on", "move", code=1)
+    assert "--fail-on: 6 moves would be admitted in 4 waves" in run.err
+
+
+def test_without_a_pace_the_herd_is_a_warning(tmp_path: Path, run: Run) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", pace=None, demand=0, stickiness=0)
+    found = run.compared(fleet, "--scores", reversed_scores(fleet, tmp_path / "hub"))
+    assert {tuple(move["to"]) for move in found["moves"]} == {("c2",)}
+    assert "paced" not in found
+    [warning] = [line for line in found["warnings"] if "at once" in line]
+    assert warning.startswith("20 applications go to c2 at once (app-00, ")
+    assert warning.endswith("): spec.pace in gitops-dsf.yaml lets them follow one another")
+
+
+@pytest.mark.parametrize(("count", "warned"), [(5, False), (6, True)])
+@pytest.mark.parametrize("pace", [None, PACE])
+def test_new_applications_are_a_herd_too(
+    tmp_path: Path, run: Run, count: int, warned: bool, pace: dict[str, int] | None
+) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", pace=pace, demand=0)
+    hub = save(herd_hub(on="c2"), tmp_path / "hub")
+    fleet.write("apps/new.yaml", *(herd_app(f"new-{number}", demand=0) for number in range(count)))
+    warnings = [line for line in run.compared(fleet, "--scores", hub)["warnings"] if "at once" in line]
+    expected = (
+        "6 applications go to c2 at once (new-0, new-1, new-2, new-3, new-4 and 1 more): OCM places what is"
+        " new, or loses its cluster, at once, whatever the pace is"
+    )
+    assert warnings == ([expected] if warned else [])
+
+
+def test_the_pace_moves_nothing_when_it_begins_and_all_that_waits_when_it_ends(
+    tmp_path: Path, run: Run
+) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=0)
+    hub = save(herd_hub(), tmp_path / "hub")
+    fleet.write("gitops-dsf.yaml", settings())
+    off = run.compared(fleet, "--scores", hub)
+    assert {move["application"].partition("/")[2] for move in off["moves"]} == {*NAMES}
+    assert {tuple(move["to"]) for move in off["moves"]} == {("c2",)}
+    fleet.commit("off")
+    fleet.write("gitops-dsf.yaml", settings(pace=PACE))
+    settled = save(herd_hub(on="c2"), tmp_path / "settled")
+    on = run.compared(fleet, "--scores", settled, base="HEAD")
+    assert (on["moves"], on["pending"], "paced" in on) == ([], [], False)
+
+
+def test_what_waits_anyway_is_not_of_the_change(tmp_path: Path, run: Run) -> None:
+    """A change of something else says nothing of the queue; one that adds to it counts what was there."""
+    fleet = herd_fleet(tmp_path / "fleet", demand=DEMAND, stickiness=0)
+    hub = save(herd_hub(), tmp_path / "hub")
+    fleet.write("apps/other.yaml", application("other", scorers=("cpu",), moves={"pace": "None"}))
+    assert "paced" not in run.compared(fleet, "--scores", hub)
+    (fleet.path / "apps/other.yaml").unlink()
+    fleet.write("apps/guestbook.yaml", *(herd_app(name, demand=1, stickiness=0) for name in NAMES))
+    paced = run.compared(fleet, "--scores", hub)["paced"]
+    assert sum(len(wave["moves"]) for wave in paced["waves"]) > paced["withoutChange"] > 0
+
+
+def test_scores_that_are_not_known_yet_are_named(tmp_path: Path, run: Run) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", stickiness=0)
+    fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
+    hub = save(herd_hub(on="c2"), tmp_path / "hub")
+    lines = paced_pages(fleet, run, hub)
+    assert "The pace: no paced move would follow by the present scores; new ones of cpu are unknown." in lines
