@@ -39,6 +39,9 @@ def explained_text(record: Record) -> str:
             f"  ApplicationSet{'s' if len(record.applications) > 1 else ''} {', '.join(record.applications)}"
         )
     lines.append(f"  live commit of the fleet repository: {record.commit or 'not known'}")
+    if record.admitted is not None:
+        gain = "" if record.gain is None else f", for {record.gain:+.1f} points by the written weights"
+        lines.append(f"  admitted at {record.admitted.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC{gain}")
     if record.doubt:
         lines.append(f"  note: {record.doubt}")
     text = printable_lines(lines) + "\n" + _scores(record)

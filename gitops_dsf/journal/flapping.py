@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.hub.flapping import Leads, Return, cause_of, episodes, moves_back
+from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import Values, changes, values_at
 
@@ -76,7 +77,9 @@ def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
         for cluster in record.clusters:
             if cluster.contributions:
                 return {
-                    term.name: term.weight for term in cluster.contributions if term.name.startswith("AddOn/")
+                    term.name: term.weight
+                    for term in cluster.contributions
+                    if term.name.startswith("AddOn/") and not term.name.startswith(f"AddOn/{MOVES_SCORE}/")
                 }
     return {}
 

@@ -118,6 +118,10 @@ class Record(
     """The commit of the fleet repository that Argo CD had applied; empty if that is not known."""
     digest: str = ""
     """Tells the new decision from others when `to` does not name it."""
+    admitted: Timestamp | None = None
+    """When the reconciler admitted the move, where moves are paced; None if OCM moved it itself."""
+    gain: float | None = None
+    """Points of the weighted mean of the scores that an admitted move was to gain."""
 
     @property
     def key(self) -> tuple[str, str]:

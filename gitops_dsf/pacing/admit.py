@@ -196,7 +196,14 @@ class _Round:
 
 def move_of(wish: Wish, now: float) -> Move:
     """The move that carries a wish out."""
-    return Move(placement=wish.placement, source=wish.source, target=wish.target, since=now, phase_since=now)
+    return Move(
+        placement=wish.placement,
+        source=wish.source,
+        target=wish.target,
+        since=now,
+        phase_since=now,
+        gain=round(wish.points, 1),
+    )
 
 
 def known_shifts(situation: Situation) -> Iterable[Shift]:

@@ -45,6 +45,8 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
     phase_since: float = 0.0
     admitted: bool = True
     """False if OCM moved it itself: a cluster was lost, or an application is new."""
+    gain: float | None = None
+    """Points that an admitted move was to gain."""
 
     @property
     def under_way(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from dsf_runtime.clock import monotonic
+from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
@@ -33,3 +34,5 @@ class Shared:
         self.events = Events(api=api, outcomes=metrics.events)
         self.tracker = DecisionTracker(view=self.view, metrics=metrics, clock=clock)
         self.scanner = ScoreScanner(view=self.view, now=api.now)
+        self.ledger = Ledger()
+        """The paced moves, as this leader wrote or read them last."""

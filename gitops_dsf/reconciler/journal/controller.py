@@ -56,7 +56,7 @@ class JournalController:
         flapping: FlappingReporter,
     ) -> None:
         self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
-        self._tracker, self._clock = shared.tracker, shared.clock
+        self._shared, self._tracker, self._clock = shared, shared.tracker, shared.clock
         self._git, self._settings, self._flapping = git, settings, flapping
         self._wake, self._learned, self._recorded = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._started = 0.0
@@ -155,6 +155,7 @@ class JournalController:
             )
             if record.to is None:
                 self._unnamed[record.id] = move.after
+            record = self._with_admission(record)
             records.append(record)
             LOG.info(
                 "recorded %s of %s: left %s, joined %s",
@@ -167,6 +168,14 @@ class JournalController:
         self._metrics.journal_records.inc(len(records))
         self._flapping.learn(records)
         self._recorded.set()
+
+    def _with_admission(self, record: Record) -> Record:
+        """The record of a paced move says when it was admitted, and why."""
+        move = self._shared.ledger.of(record.placement)
+        if move is None or not move.admitted or move.target not in record.joined:
+            return record
+        at = datetime.fromtimestamp(int(move.since), tz=UTC)
+        return msgspec.structs.replace(record, admitted=at, gain=move.gain)
 
     def _followers(self, placement: str) -> tuple[str, ...]:
         return tuple(

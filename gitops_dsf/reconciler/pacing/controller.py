@@ -58,6 +58,7 @@ class PaceController:
         self._reader = SituationReader(api=shared.api, view=shared.view)
         self._publisher = ItemPublisher(shared.api)
         self._report = PaceReporter(shared)
+        self._shared = shared
         self._pause = pause
         self._wake = asyncio.Event()
         self._last: tuple[Inputs, Ledger, Admission] | None = None
@@ -122,8 +123,9 @@ class PaceController:
         if ledger != before.ledger or queue != before.queue:
             # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
             await self._write(before, ledger, queue)
+        self._shared.ledger = ledger
         await self._publisher.publish(published, items_of(ledger.under_way, {}))
-        await self._report.show(before.ledger, ledger, queue, admission, now=now)
+        await self._report.show(before.ledger, ledger, queue, now=now)
 
     async def _admission(self, inputs: Inputs, ledger: Ledger, now: float) -> Admission:
         """The admission, computed beside the event loop, or the last one if nothing has changed."""

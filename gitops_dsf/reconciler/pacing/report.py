@@ -3,7 +3,6 @@
 import logging
 from collections import Counter
 
-from gitops_dsf.pacing.admit import Admission
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 from gitops_dsf.pacing.queue import Queue
 from gitops_dsf.reconciler.hub.kinds import placement_reference
@@ -18,18 +17,14 @@ class PaceReporter:
     def __init__(self, shared: Shared) -> None:
         self._events, self._metrics, self._view = shared.events, shared.metrics, shared.view
 
-    async def show(
-        self, before: Ledger, after: Ledger, queue: Queue, admission: Admission, *, now: float
-    ) -> None:
+    async def show(self, before: Ledger, after: Ledger, queue: Queue, *, now: float) -> None:
         """Reports what was admitted, what ended, and what waits."""
-        points = {wish.placement: wish.points for wish in admission.moves}
         known = {(each.placement, each.target, each.since): each for each in before.moves}
         for move in after.moves:
             earlier = known.get((move.placement, move.target, move.since))
             if earlier is None and move.admitted:
                 self._metrics.paced_moves_admitted.inc()
-                gain = points.get(move.placement, 0.0)
-                await self._say(move, "MoveAdmitted", f"{_way(move)}: {gain:+.1f} points")
+                await self._say(move, "MoveAdmitted", f"{_way(move)}: {move.gain or 0.0:+.1f} points")
             elif earlier is not None and earlier.under_way and move.phase is Phase.ENDED and move.admitted:
                 self._metrics.paced_moves_duration.observe(now - move.since)
                 await self._say(move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s")

@@ -5,8 +5,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from gitops_dsf.cli.journal_text import explained_text
 from gitops_dsf.journal.record import new_record
+from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.reconciler.git import Clone
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.settings import GitSettings
@@ -254,3 +257,28 @@ async def test_a_hub_without_argo_cd_has_a_journal(scene: JournalHub) -> None:
         await replica.pushed(1)
     (record,) = scene.branch().records
     assert (record.commit, record.to) == ("", ("cluster1",))
+
+
+async def test_a_paced_move_is_recorded_with_its_admission(scene: JournalHub) -> None:
+    """A move of another Placement, and one that OCM made itself, say nothing."""
+    moves = [
+        Move(placement="argocd/other", source="cluster1", target="cluster2", since=1_700_000_000, gain=9.0),
+        Move(
+            placement="argocd/guestbook", source="cluster1", target="cluster2", since=1_800_000_000, gain=25.0
+        ),
+    ]
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        replica.shared.ledger = Ledger(tuple(moves))
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pushed(2)
+        replica.shared.ledger = Ledger((replace(moves[1], target="cluster3", admitted=False),))
+        await replica.moves("cluster3", cluster2=10)
+        await replica.pushed(3)
+    start, move, itself = scene.branch().records
+    assert (start.admitted, itself.admitted, itself.gain) == (None, None, None)
+    assert move.admitted is not None
+    assert (move.admitted.timestamp(), move.gain) == (1_800_000_000, 25.0)
+    assert "  admitted at 2027-01-15 08:00:00 UTC, for +25.0 points by the written weights" in explained_text(
+        move
+    )
