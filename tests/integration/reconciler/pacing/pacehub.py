@@ -40,9 +40,9 @@ KINDS = {
 class PaceHub(ObjectHub):
     """Watches tell every change."""
 
-    def __init__(self, *, pace: Pace = PACE) -> None:
+    def __init__(self, *, pace: Pace = PACE, demand: int = 5) -> None:
         super().__init__(live=True)
-        self.pace = pace
+        self.pace, self.demand = pace, demand
         self.moved: list[tuple[str, str, str]] = []
         """Name, source and target of each change of a decision, in order."""
         self.broken: list[str] = []
@@ -68,10 +68,10 @@ class PaceHub(ObjectHub):
             "addonplacementscores", RESOURCE, namespace=cluster, kind="AddOnPlacementScore", status=status
         )
 
-    def place(self, name: str, cluster: str, *, demand: int = 5) -> None:
+    def place(self, name: str, cluster: str) -> None:
         """A paced Placement that has decided for a cluster."""
         self.decision(name, [cluster])
-        ranking = PacedRanking((Term(RESOURCE, RESOURCE, 1, demand=demand),), steady=0)
+        ranking = PacedRanking((Term(RESOURCE, RESOURCE, 1, demand=self.demand),), steady=0)
         policy = exact((f"{RESOURCE}/{RESOURCE}", 1), (f"{MOVES_SCORE}/{ARGOCD}/{name}", 10), ("Steady", 10))
         self.put(
             "placements",
@@ -147,6 +147,14 @@ class PaceHub(ObjectHub):
                     self._check_move(f"{namespace}/{name}", source, target)
                 self.moved.append((name, source, target))
                 self.decision(name, sorted(verdict.chosen))
+                self._measure(source, +self.demand)
+                self._measure(target, -self.demand)
+
+    def _measure(self, cluster: str, points: int) -> None:
+        """The score of a cluster shows a move at once."""
+        found = self.get("addonplacementscores", RESOURCE, namespace=cluster)
+        if found is not None:
+            self.score(cluster, found["status"]["scores"][0]["value"] + points)
 
     def _check_move(self, key: str, source: str, target: str) -> None:
         admitted = [each for each in self.ledger().under_way if each.admitted and each.placement == key]
@@ -179,10 +187,10 @@ async def leading(hub: PaceHub, *, pace: Pace | None = PACE) -> AsyncIterator[Re
             yield replica
 
 
-def herd(hub: PaceHub, free: Mapping[str, int], *, count: int, on: str, demand: int = 5) -> None:
+def herd(hub: PaceHub, free: Mapping[str, int], *, count: int, on: str) -> None:
     """Clusters with these points, and applications that are all on one of them."""
     with hub.nobody_decides():
         for number in range(count):
-            hub.place(f"app-{number}", on, demand=demand)
+            hub.place(f"app-{number}", on)
         for name, points in free.items():
             hub.cluster(name, points)

@@ -29,13 +29,6 @@ def settled(hub: PaceHub) -> bool:
     return len(hub.moved) == 2 and not list(hub.ledger().under_way) and not hub.items()
 
 
-def scores_follow(hub: PaceHub) -> None:
-    """The scores measure the moves, as they would after a while."""
-    with hub.nobody_decides():
-        for cluster, points in {"c1": 50, "c2": 57, "c3": 53}.items():
-            hub.score(cluster, points)
-
-
 def test_a_herd_moves_one_after_the_other_and_no_further() -> None:
     """Two of three move, to different clusters, and the third one has nothing to gain by it."""
 
@@ -44,7 +37,6 @@ def test_a_herd_moves_one_after_the_other_and_no_further() -> None:
             herd(hub, FREE, count=3, on="c1")
             async with leading(hub) as replica:
                 await in_time(lambda: settled(hub), what="two moves")
-                scores_follow(hub)
                 await asyncio.sleep(600)
                 assert replica.metric("paced_moves_admitted_total") == 2
                 assert replica.metric("paced_moves_under_way") == 0
@@ -126,7 +118,6 @@ def test_a_request_of_a_frozen_leader_that_arrives_late_moves_nothing() -> None:
                 if held.is_set():
                     async with leading(hub):
                         await in_time(lambda: settled(hub), what="two moves, by the other leader")
-                        scores_follow(hub)
                         release.set()
                         await asyncio.sleep(120)
             assert {name: hub.where(name) for name in SPREAD} == SPREAD
