@@ -3,6 +3,7 @@
 
 progress    how far each move of the ledger is, by what the hub shows (pure)
 situation   reads what an admission depends on
+refuges     when refuges are planned again
 publisher   writes the AddOnPlacementScores `gitops-dsf-moves`
 report      Events, metrics, and the queue that `status` shows
 controller  the control loop

@@ -10,9 +10,9 @@ from typing import Any, Final
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
-from gitops_dsf.hub.pace import ENTER, LEAVE, MOVES_SCORE
+from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
-from gitops_dsf.pacing.items import items_of
+from gitops_dsf.pacing.items import items_of, moving_in, pins_of, refuges_in
 from gitops_dsf.pacing.ledger import Ledger, Move, ledger_text
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.queue import Queue, queue_of, queue_text
@@ -23,6 +23,7 @@ from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.moves.rules import is_good
 from gitops_dsf.reconciler.pacing.progress import advance
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
+from gitops_dsf.reconciler.pacing.refuges import RefugePlanner
 from gitops_dsf.reconciler.pacing.report import PaceReporter
 from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, situation_of
 from gitops_dsf.reconciler.shared import Shared
@@ -59,6 +60,7 @@ class PaceController:
         self._publisher = ItemPublisher(shared.api)
         self._report = PaceReporter(shared)
         self._shared = shared
+        self._refuges = RefugePlanner()
         self._pause = pause
         self._wake = asyncio.Event()
         self._last: tuple[Inputs, Ledger, Admission] | None = None
@@ -99,14 +101,11 @@ class PaceController:
         paced = self._reader.paced()
         decided, unsettled = self._decided(paced)
         published = items_in(self._view.scores.of(MOVES_SCORE))
-        moving = {
-            name for items in published.values() for name, value in items.items() if value in (ENTER, LEAVE)
-        }
         ledger = advance(
             before.ledger,
             paced=paced.keys(),
             decided=decided,
-            published=moving,
+            published=moving_in(published, before.ledger.under_way),
             finished=lambda move: self._finished(move, now),
             now=now,
         )
@@ -124,7 +123,11 @@ class PaceController:
             # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
             await self._write(before, ledger, queue)
         self._shared.ledger = ledger
-        await self._publisher.publish(published, items_of(ledger.under_way, {}))
+        refuges = await self._refuges.plan(
+            inputs, ledger, pace=self._pace, published=refuges_in(published), now=now
+        )
+        pins = pins_of(ledger.under_way, ledger.decided)
+        await self._publisher.publish(published, items_of(ledger.under_way, refuges, pins), pins)
         await self._report.show(before.ledger, ledger, queue, now=now)
 
     async def _admission(self, inputs: Inputs, ledger: Ledger, now: float) -> Admission:

@@ -11,7 +11,7 @@ from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.hub.scores import Score, ScoreStatus
-from gitops_dsf.pacing.items import Items, writes
+from gitops_dsf.pacing.items import NO_ITEMS, Items, writes
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 
 LOG = logging.getLogger(__name__)
@@ -43,9 +43,11 @@ class ItemPublisher:
     def __init__(self, api: HubApi) -> None:
         self._api = api
 
-    async def publish(self, published: Items, wanted: Items) -> None:
-        """Writes what differs, in the order that is safe. Raises ApiError; what was written stays."""
-        for cluster, items in writes(published, wanted):
+    async def publish(self, published: Items, wanted: Items, pins: Items = NO_ITEMS) -> None:
+        """Writes what differs, in the order that is safe. `pins` are among what is wanted. Raises ApiError;
+        what was written stays.
+        """
+        for cluster, items in writes(published, wanted, pins):
             await self._write(cluster, items)
 
     async def _write(self, cluster: str, items: Mapping[str, int]) -> None:

@@ -68,10 +68,11 @@ class PaceHub(ObjectHub):
             "addonplacementscores", RESOURCE, namespace=cluster, kind="AddOnPlacementScore", status=status
         )
 
-    def place(self, name: str, cluster: str) -> None:
+    def place(self, name: str, cluster: str, *, refuges: bool = False) -> None:
         """A paced Placement that has decided for a cluster."""
         self.decision(name, [cluster])
-        ranking = PacedRanking((Term(RESOURCE, RESOURCE, 1, demand=self.demand),), steady=0)
+        term = Term(RESOURCE, RESOURCE, 1, demand=self.demand)
+        ranking = PacedRanking((term,), steady=0, refuges=refuges)
         policy = exact((f"{RESOURCE}/{RESOURCE}", 1), (f"{MOVES_SCORE}/{ARGOCD}/{name}", 10), ("Steady", 10))
         self.put(
             "placements",
@@ -187,10 +188,10 @@ async def leading(hub: PaceHub, *, pace: Pace | None = PACE) -> AsyncIterator[Re
             yield replica
 
 
-def herd(hub: PaceHub, free: Mapping[str, int], *, count: int, on: str) -> None:
+def herd(hub: PaceHub, free: Mapping[str, int], *, count: int, on: str, refuges: bool = False) -> None:
     """Clusters with these points, and applications that are all on one of them."""
     with hub.nobody_decides():
         for number in range(count):
-            hub.place(f"app-{number}", on)
+            hub.place(f"app-{number}", on, refuges=refuges)
         for name, points in free.items():
             hub.cluster(name, points)
