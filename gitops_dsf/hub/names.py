@@ -43,6 +43,16 @@ MASKS_KEY: Final = "masks"
 """The only key of that ConfigMap: a JSON array of masks."""
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 """ConfigMap in the hub namespace with the ledger of paced moves."""
+MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
+"""ConfigMap in the hub namespace with the maintenance of the fleet repository. Without it the reconciler
+leaves taints as they are.
+"""
+MAINTENANCE_KEY: Final = "maintenance"
+"""The only key of that ConfigMap, a JSON array; and the key of ConfigMap gitops-dsf-moves that says who is
+left on clusters that are drained.
+"""
+MAINTENANCE_TAINT: Final = "gitops-dsf.io/maintenance"
+"""Key of the taint on clusters that are cordoned or drained."""
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noqa: S105 - a name
 """The Secret with credentials for registries that OCM copies within a managed cluster

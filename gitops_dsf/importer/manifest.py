@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.hub.names import OCM_GROUP
+from gitops_dsf.hub.names import MAINTENANCE_TAINT, OCM_GROUP
 from gitops_dsf.importer.selection import Selection
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, DSF_API, OLDER_DSF_API
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
@@ -18,6 +18,8 @@ Object = dict[str, Any]
 
 OCM_TAINTS: Final = (f"{OCM_GROUP}/unavailable", f"{OCM_GROUP}/unreachable")
 """Taints that OCM adds and removes itself (docs/contributing/behaviour.md#taints-that-ocm-sets)."""
+_PASSING_TAINTS: Final = (*OCM_TAINTS, MAINTENANCE_TAINT)
+"""Those that the inventory does not keep: the reconciler takes its own away when a maintenance ends."""
 
 _TOOL_METADATA: Final = (
     "kubectl.kubernetes.io/",
@@ -61,7 +63,7 @@ def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
     taints = [
         {key: taint[key] for key in ("key", "value", "effect") if taint.get(key)}
         for taint in _list(spec, "taints")
-        if taint.get("key") not in OCM_TAINTS
+        if taint.get("key") not in _PASSING_TAINTS
     ]
     if taints:
         result["spec"]["taints"] = taints

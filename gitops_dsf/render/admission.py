@@ -25,7 +25,12 @@ from dsf_wire.constants import (
     MAX_SCORE_ITEMS,
     RUNS_ON_LABEL,
 )
-from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, HUB_SCORER, REFRESH_ANNOTATION
+from gitops_dsf.hub.names import (
+    APPLICATION_REFRESH_ANNOTATION,
+    HUB_SCORER,
+    MAINTENANCE_TAINT,
+    REFRESH_ANNOTATION,
+)
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.render.reconciler.rights import NAME as RECONCILER
@@ -48,6 +53,8 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
         namespace=namespace,
         requests=_requests_of(RECONCILER, namespace=namespace),
         from_agents=_AGENTS,
+        taint=MAINTENANCE_TAINT,
+        one_taint=f"the reconciler may change the taint {MAINTENANCE_TAINT} and nothing else",
         one_annotation_of_a_set=message.format(REFRESH_ANNOTATION, "ApplicationSet"),
         one_annotation_of_an_application=message.format(APPLICATION_REFRESH_ANNOTATION, "Application"),
     )

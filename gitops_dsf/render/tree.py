@@ -76,7 +76,11 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
         _add(found, "delivery", item, home=repository.spec.argocd.namespace)
     if repository.spec.delivers_works:
         for item in (
-            *reconciler(repository, placement_namespaces=plan.placement_namespaces),
+            *reconciler(
+                repository,
+                placement_namespaces=plan.placement_namespaces,
+                maintenance=plan.resolved.maintenance,
+            ),
             *hub_scorer(plan),
         ):
             _add(found, "reconciler", item, home=repository.spec.hub_namespace)

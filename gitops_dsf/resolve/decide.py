@@ -47,6 +47,7 @@ def _decide(context: Context) -> Resolved:
         cluster_sets=tuple(item.value for item in declared.cluster_sets),
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
         masks=context.masks,
+        maintenance=tuple(item.value for item in declared.maintenance),
         targets=targets(scorers, context.target_clusters, context.inventory),
         source_variants={
             name: {cluster: variant.index for variant in source.variants for cluster in variant.clusters}

@@ -11,6 +11,7 @@ from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import Metadata
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
@@ -76,6 +77,7 @@ class Resolved:
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None
     masks: tuple[Mask, ...]
+    maintenance: tuple[Maintenance, ...]
     targets: Mapping[str, tuple[str, ...]]
     """For each cluster, the sorted names of the scorers that score it, wherever they run. Every cluster has
     an entry; suspended scorers are in none.

@@ -13,6 +13,7 @@ import pytest
 from tests.golden import (
     findings_boundaries,
     findings_cases,
+    findings_maintenance,
     findings_pace,
     findings_score_tests,
     findings_sources,
@@ -35,6 +36,7 @@ GROUPS = {
     **groups(findings_score_tests),
     **groups(findings_boundaries),
     "pace": findings_pace.CASES,
+    "maintenance": findings_maintenance.CASES,
 }
 CASES = {name: documents for cases in GROUPS.values() for name, documents in cases.items()}
 

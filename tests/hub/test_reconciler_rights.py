@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dsf_wire.constants import SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import MASKS_CONFIGMAP
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT, MASKS_CONFIGMAP, MOVES_CONFIGMAP
 from gitops_dsf.render.reconciler.deployment import reconciler
 from gitops_dsf.render.reconciler.rights import NAME, RIGHTS, Where
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 HUB, ARGOCD = "open-cluster-management", "argocd"
 CONFIG_MAP, EVENT, SECRET = "v1/ConfigMap", "v1/Event", "v1/Secret"
 LEASE = "coordination.k8s.io/v1/Lease"
+CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 PLACEMENT = "cluster.open-cluster-management.io/v1beta1/Placement"
 POLICY = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
 BINDING = f"{POLICY}Binding"
@@ -168,6 +169,11 @@ def refused_by_every_policy(found: Guarded) -> bool:
             "POST",
             found.account.path(CONFIG_MAP, namespace=HUB),
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": elsewhere},
+        ),
+        (
+            "PATCH",
+            found.account.path(CLUSTER, "cluster1"),
+            {"metadata": {"labels": {"probe": "yes"}}},
         ),
         (
             "POST",
@@ -369,6 +375,62 @@ def test_a_copy_keeps_everything_but_one_annotation(guarded: Guarded, change: st
     assert guarded.hub.get(APPLICATION, "kept", namespace=ARGOCD)["metadata"]["uid"] == uid
 
 
+THEIRS = {"key": "example.com/broken", "effect": "NoSelect", "value": "disk"}
+OUR_TAINT = {"key": MAINTENANCE_TAINT, "effect": "NoSelectIfNew", "value": "Drain"}
+
+
+@pytest.fixture
+def tainted(guarded: Guarded) -> Iterator[list[Object]]:
+    """The taints of a cluster that somebody else has tainted."""
+    guarded.hub.patch(CLUSTER, "cluster1", {"spec": {"taints": [THEIRS]}})
+    yield guarded.hub.get(CLUSTER, "cluster1")["spec"]["taints"]
+    guarded.hub.patch(CLUSTER, "cluster1", {"spec": {"taints": None}})
+
+
+def test_a_cluster_gets_and_loses_our_taint_beside_those_of_others(
+    guarded: Guarded, tainted: list[Object]
+) -> None:
+    """By the resourceVersion that was read."""
+    before = guarded.hub.get(CLUSTER, "cluster1")["metadata"]["resourceVersion"]
+    change = {"metadata": {"resourceVersion": before}, "spec": {"taints": [*tainted, OUR_TAINT]}}
+    answer = guarded.account.patch(CLUSTER, "cluster1", change)
+    found = answer["spec"]["taints"]
+    assert [each["key"] for each in found] == [THEIRS["key"], MAINTENANCE_TAINT]
+    assert found[0] == tainted[0]
+    with pytest.raises(ApiError, match="409 Conflict"):
+        guarded.account.patch(CLUSTER, "cluster1", {**change, "spec": {"taints": tainted}})
+    guarded.account.patch(CLUSTER, "cluster1", {"spec": {"taints": found[:1]}})
+    assert guarded.hub.get(CLUSTER, "cluster1")["spec"]["taints"] == tainted
+
+
+CLUSTER_CHANGES: dict[str, Object] = {
+    "taint of others removed": {"spec": {"taints": [OUR_TAINT]}},
+    "all taints removed": {"spec": {"taints": None}},
+    "taint of others changed": {"spec": {"taints": [{**THEIRS, "effect": "PreferNoSelect"}, OUR_TAINT]}},
+    "another taint": {"spec": {"taints": [THEIRS, {**OUR_TAINT, "key": "other"}]}},
+    "another effect": {"spec": {"taints": [THEIRS, {**OUR_TAINT, "effect": "NoSelect"}]}},
+    "lease": {"spec": {"leaseDurationSeconds": 7200}},
+    "accepted": {"spec": {"hubAcceptsClient": False}},
+    "label": {"metadata": {"labels": {"cluster.open-cluster-management.io/clusterset": "other"}}},
+    "annotation": {"metadata": {"annotations": {"other": "x"}}},
+    "finalizer": {"metadata": {"finalizers": ["example.com/kept"]}},
+}
+
+
+@pytest.mark.parametrize("change", CLUSTER_CHANGES)
+def test_a_cluster_keeps_everything_but_one_taint(
+    guarded: Guarded, tainted: list[Object], change: str
+) -> None:
+    before = guarded.hub.get(CLUSTER, "cluster1")
+    with pytest.raises(ApiError, match=r"403 Forbidden|denied the request"):
+        guarded.account.patch(CLUSTER, "cluster1", CLUSTER_CHANGES[change])
+    after = guarded.hub.get(CLUSTER, "cluster1")
+    assert (after["spec"]["taints"], after["metadata"]["generation"]) == (
+        tainted,
+        before["metadata"]["generation"],
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [({"labels": {}}, "with the label"), ({"owned": False}, "that an ApplicationSet controls")],
@@ -434,8 +496,8 @@ def test_a_score_that_no_agent_of_ours_wrote_stays(guarded: Guarded, labels: Obj
 @pytest.mark.parametrize(
     ("kind", "only"),
     [
-        (CONFIG_MAP, f"{HUB}/{SUSPENDED_CONFIGMAP}"),
-        (LEASE, f"{HUB}/{NAME}"),
+        (CONFIG_MAP, f"ConfigMaps {SUSPENDED_CONFIGMAP} and {MOVES_CONFIGMAP} in {HUB}"),
+        (LEASE, f"Lease {HUB}/{NAME}"),
     ],
 )
 @pytest.mark.parametrize("meta", [{"name": "other"}, {"generateName": "gitops-dsf-"}])
@@ -444,7 +506,7 @@ def test_no_other_object_is_made(guarded: Guarded, kind: str, only: str, meta: O
     item["metadata"] = {**meta, "namespace": HUB}
     with pytest.raises(
         ApiError,
-        match=f"403 Forbidden.*may write the {kind.rpartition('/')[2]} {only} and no other",
+        match=f"403 Forbidden.*may write the {only} and no other",
     ):
         guarded.account.create(item)
 
@@ -464,6 +526,9 @@ REFUSED: dict[str, Callable[[Guarded], object]] = {
     "read works": lambda it: it.account.list(WORK, namespace="cluster1"),
     "change masks": lambda it: it.account.patch(
         CONFIG_MAP, MASKS_CONFIGMAP, {"data": {"masks": ""}}, namespace=HUB
+    ),
+    "change maintenance": lambda it: it.account.patch(
+        CONFIG_MAP, MAINTENANCE_CONFIGMAP, {"data": {"maintenance": "[]"}}, namespace=HUB
     ),
     "change a Placement": lambda it: it.account.patch(
         PLACEMENT, GUESTBOOK, {"spec": {"numberOfClusters": 2}}, namespace=ARGOCD

@@ -1,14 +1,16 @@
 """Everything in rendered/reconciler."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.render.admission import reconciler_policies
 from gitops_dsf.render.monitoring import monitoring
 from gitops_dsf.render.objects import Object, filled, pod_values
+from gitops_dsf.render.reconciler.maintenance import maintenance as maintenance_for_the_hub
 from gitops_dsf.render.reconciler.rights import rights
+from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
@@ -18,7 +20,12 @@ SETTINGS: Final = frozenset({"probe", "suspend", "proposals", "state", "journal"
 WORK_DIR: Final = "/tmp/gitops-dsf"  # noqa: S108 - in an emptyDir of the pod's own
 
 
-def reconciler(repository: FleetRepository, *, placement_namespaces: Sequence[str] = ()) -> Iterator[Object]:
+def reconciler(
+    repository: FleetRepository,
+    *,
+    placement_namespaces: Sequence[str] = (),
+    maintenance: Iterable[Maintenance] = (),
+) -> Iterator[Object]:
     """`placement_namespaces` are those of ScoredPlacements outside of the Argo CD namespace.
 
     Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing by
@@ -30,6 +37,7 @@ def reconciler(repository: FleetRepository, *, placement_namespaces: Sequence[st
     yield from reconciler_policies(repository.spec.hub_namespace)
     yield from rights(repository)
     yield from monitoring(repository)
+    yield maintenance_for_the_hub(maintenance, repository)
     yield from workload(repository, placement_namespaces=placement_namespaces)
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import MASKS_CONFIGMAP, MOVES_CONFIGMAP
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MASKS_CONFIGMAP, MOVES_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, filled, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
@@ -57,7 +57,7 @@ def _right(where: Where, group: str, resource: str, verbs: str, *names: str) -> 
 RIGHTS: Final = (
     _right(Where.EVERYWHERE, SCORE_GROUP, SCORE_PLURAL, "list, watch, create, patch, delete"),
     _right(Where.EVERYWHERE, SCORE_GROUP, f"{SCORE_PLURAL}/status", "patch"),
-    _right(Where.EVERYWHERE, SCORE_GROUP, "managedclusters", "list, watch"),
+    _right(Where.EVERYWHERE, SCORE_GROUP, "managedclusters", "list, watch, patch"),
     _right(Where.EVERYWHERE, SCORE_GROUP, "managedclustersets", "list"),
     _right(Where.EVERYWHERE, ADDON_API_GROUP, "managedclusteraddons", "list, watch"),
     _right(Where.HUB, DSF_GROUP, "dynamicscorers", "list, watch"),
@@ -66,7 +66,7 @@ RIGHTS: Final = (
     _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", NAME),
     _right(Where.HUB, "", "configmaps", "create"),
     _right(Where.HUB, "", "configmaps", "get, update", SUSPENDED_CONFIGMAP, MOVES_CONFIGMAP),
-    _right(Where.HUB, "", "configmaps", "get", MASKS_CONFIGMAP),
+    _right(Where.HUB, "", "configmaps", "get", MASKS_CONFIGMAP, MAINTENANCE_CONFIGMAP),
     _right(Where.HUB, "", "events", "create, patch"),
     _right(Where.ARGOCD, SCORE_GROUP, "placementdecisions", "list, watch"),
     _right(Where.ARGOCD, SCORE_GROUP, "placements", "list, watch"),

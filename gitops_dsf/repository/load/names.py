@@ -10,6 +10,7 @@ FOLDER_OF_KIND: Final = {
     "DynamicScorer": "scorers",
     "DynamicScoringConfig": "config",
     "FleetRepository": SETTINGS_FILE,
+    "Maintenance": "config",
     "ManagedCluster": "clusters",
     "ManagedClusterSet": "clusters",
     "MetricSource": "config",

@@ -9,6 +9,7 @@ from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.ranking import ScoredPlacement
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -69,6 +70,7 @@ class Declared:
     placements: tuple[Item[RawPlacement], ...]
     application_sets: tuple[Item[RawApplicationSet], ...]
     score_tests: tuple[Item[ScoreTest], ...]
+    maintenance: tuple[Item[Maintenance], ...]
     left_out: frozenset[tuple[str, str]]
     """Kind and name of objects that are written and could not be read. An empty name stands for any name:
     that of an object cannot be read, or a whole file of its kind cannot.

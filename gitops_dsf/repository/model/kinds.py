@@ -5,6 +5,7 @@ from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API, Authored
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.ranking import ScoredPlacement
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -20,6 +21,7 @@ KINDS: dict[tuple[str, str], type[Authored]] = {
     (DSF_API, "DynamicScorer"): DynamicScorer,
     (DSF_API, "DynamicScoringConfig"): DynamicScoringConfig,
     (PRODUCT_API, "FleetRepository"): FleetRepository,
+    (PRODUCT_API, "Maintenance"): Maintenance,
     (PRODUCT_API, "MetricSource"): MetricSource,
     (PRODUCT_API, "ScoreTest"): ScoreTest,
     (PRODUCT_API, "ScoredApplication"): ScoredApplication,

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.hub.maintenance import CLOCK
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.base import (
     BRANCH,
@@ -30,6 +31,7 @@ from gitops_dsf.repository.model.field_model import (
     places_elsewhere,
     scalar_types,
 )
+from gitops_dsf.repository.model.maintenance import MOMENT
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME, seconds
 from gitops_dsf.wording import did_you_mean, names_text, plural, shortened
 
@@ -44,6 +46,8 @@ _PATTERNS = {
     BRANCH: "the name of a git branch",
     HOST_GLOB: "a host name, or a glob of some such as '*.example.com', without scheme, port and path",
     SECRET_KEY: "letters, digits, '-', '_' and '.'",
+    CLOCK: 'a time of day such as "22:00"',
+    MOMENT: 'a moment with its zone, such as "2026-11-24T20:00:00+01:00"',
     TIME: "a time such as 90s, 10m or 1h30m",
     FINDING: "the code of a finding, such as DSF310",
     PLACEMENT_REFERENCE: "the name of a Placement, or namespace/name",

@@ -81,6 +81,7 @@ def declare(loaded: Loaded) -> Declared:
         placements=by_kind.get("Placement", ()),
         application_sets=by_kind.get("ApplicationSet", ()),
         score_tests=by_kind.get("ScoreTest", ()),
+        maintenance=by_kind.get("Maintenance", ()),
         left_out=frozenset(left_out),
         broken=tuple(broken),
         diagnostics=tuple(diagnostics),

@@ -156,6 +156,8 @@ def _all_selectors(context: Context) -> Iterator[tuple[Document, Path]]:
     for config in declared.scoring_configs:
         for index in range(len(config.value.spec.masks)):
             yield config.document, ("spec", "masks", index, "clusterSelector")
+    for work in declared.maintenance:
+        yield work.document, ("spec", "clusterSelector")
     for item in declared.cluster_sets:
         yield item.document, ("spec", "clusterSelector", "labelSelector")
     for ranking in declared.rankings:

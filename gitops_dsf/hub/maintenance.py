@@ -1,0 +1,207 @@
+"""Maintenance as the hub has it, in a ConfigMap that is rendered from the fleet repository, and when its
+windows are open.
+
+A window is one period, or a weekly schedule in a time zone. A local time that exists twice, because clocks go
+back, begins a window the first time and ends it the second time. One that does not exist, because clocks go
+forward, counts as if they had not changed yet (RFC 5545, section 3.3.5).
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated, Final, Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec import Meta, Struct
+
+from gitops_dsf.hub.names import MAINTENANCE_KEY
+from gitops_dsf.hub.objects import LabelSelector
+
+Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+DAYS: Final[tuple[Day, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+CLOCK: Final = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
+"""A local time of day."""
+_SOON: Final = timedelta(days=21)
+"""Within this time a weekly window opens again, also if a change of clocks leaves out one period."""
+_YEARS: Final = (date(2026, 1, 1), date(2031, 1, 1))
+"""Changes of clocks within these years stand for those of any year."""
+_YEAR: Final = (date(2026, 1, 1), date(2027, 1, 15))
+"""Weekly windows that overlap do so within a year."""
+
+
+class Action(StrEnum):
+    """What happens while a window is open."""
+
+    DRAIN = "Drain"
+    """Paced applications leave the clusters, and none arrives."""
+    CORDON = "Cordon"
+    """No application arrives on the clusters."""
+    FREEZE = "Freeze"
+    """No paced move of these clusters or applications begins."""
+
+
+class Weekly(Struct, frozen=True, forbid_unknown_fields=True):
+    """A window of every week, in local time."""
+
+    days: Annotated[tuple[Day, ...], Meta(min_length=1, max_length=7)]
+    """Days on which it opens."""
+    opens: Annotated[str, Meta(pattern=CLOCK)] = msgspec.field(name="from")
+    closes: Annotated[str, Meta(pattern=CLOCK)] = msgspec.field(name="to")
+    """On the next day, if it is before `opens`."""
+    zone: str
+
+
+class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A window, what it is about and what it does."""
+
+    name: str
+    action: Action
+    clusters: tuple[str, ...] | None = None
+    cluster_selector: LabelSelector | None = None
+    """Clusters by their labels, instead of clusters."""
+    applications: tuple[str, ...] | None = None
+    start: Annotated[datetime, Meta(tz=True)] | None = None
+    end: Annotated[datetime, Meta(tz=True)] | None = None
+    schedule: Weekly | None = None
+    """Instead of start and end."""
+
+    def __post_init__(self) -> None:
+        if (self.start is None) != (self.end is None) or (self.start is None) == (self.schedule is None):
+            msg = "a maintenance has start and end, or a schedule"
+            raise ValueError(msg)
+        if self.schedule is not None:
+            try:
+                ZoneInfo(self.schedule.zone)
+            except (OSError, ValueError) as error:  # ZoneInfoNotFoundError is a KeyError for unknown zones
+                raise ValueError(str(error)) from error
+            except KeyError as error:
+                msg = f"there is no time zone {self.schedule.zone}"
+                raise ValueError(msg) from error
+
+    @property
+    def window(self) -> "Window":
+        """When it is open."""
+        if self.start is not None and self.end is not None:
+            return Period(self.start.timestamp(), self.end.timestamp())
+        assert self.schedule is not None  # noqa: S101 - __post_init__ says so
+        return self.schedule
+
+
+class Period(NamedTuple):
+    """Seconds since 1970. The end is not part of it."""
+
+    start: float
+    end: float
+
+    @property
+    def empty(self) -> bool:
+        """Whether it never opens."""
+        return self.end <= self.start
+
+
+Window = Period | Weekly
+
+
+class ClockChange(NamedTuple):
+    """A local time of a window that does not exist on a day, or exists twice."""
+
+    day: date
+    clock: str
+    twice: bool
+
+
+def read_maintenance(data: object) -> tuple[Maintenance, ...] | None:
+    """The maintenance in the data of the ConfigMap; None without it. Raises msgspec.DecodeError."""
+    text = (msgspec.convert(data, dict[str, str] | None) or {}).get(MAINTENANCE_KEY)
+    return None if text is None else msgspec.json.decode(text, type=tuple[Maintenance, ...])
+
+
+def is_zone(name: str) -> bool:
+    """Whether there is a time zone of this name."""
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
+
+
+def next_period(window: Window, after: float) -> Period | None:
+    """The period that is open then, or else the next one; None if there is none."""
+    if isinstance(window, Period):
+        return None if window.empty or window.end <= after else window
+    local = datetime.fromtimestamp(after, UTC).date()
+    # A period may have begun the day before, and the local day may be another one than that of UTC.
+    days = _days_between(local - timedelta(days=3), local + _SOON)
+    return next((found for found in _periods(window, days) if found.end > after), None)
+
+
+def open_period(window: Window, now: float) -> Period | None:
+    """The period that is open now."""
+    found = next_period(window, now)
+    return found if found is not None and found.start <= now else None
+
+
+def overlap(one: Window, other: Window) -> bool:
+    """Whether both are ever open at once."""
+    if isinstance(one, Weekly):
+        return _weekly_overlap(one, other) if isinstance(other, Weekly) else overlap(other, one)
+    found = next_period(other, one.start)
+    return found is not None and not one.empty and max(one.start, found.start) < min(one.end, found.end)
+
+
+@lru_cache(maxsize=4096)
+def clock_change(weekly: Weekly) -> ClockChange | None:
+    """The first time that a change of clocks hits the beginning or the end of the window."""
+    for day in _days_between(*_YEARS):
+        if DAYS[day.weekday()] not in weekly.days:
+            continue
+        last = day + timedelta(days=weekly.closes < weekly.opens)
+        for when, clock in ((day, weekly.opens), (last, weekly.closes)):
+            first, second = _moments(when, clock, weekly.zone)
+            if first != second:
+                return ClockChange(when, clock, twice=first < second)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _weekly_overlap(one: Weekly, other: Weekly) -> bool:
+    periods = [list(_periods(each, _days_between(*_YEAR))) for each in (one, other)]
+    first, second = map(iter, periods)
+    here, there = next(first, None), next(second, None)
+    while here is not None and there is not None:
+        if here.start < there.end and there.start < here.end:
+            return True
+        if here.end <= there.end:
+            here = next(first, None)
+        else:
+            there = next(second, None)
+    return False
+
+
+def _periods(weekly: Weekly, days: Iterable[date]) -> Iterator[Period]:
+    """The periods that begin on these days. A change of clocks may leave nothing of one."""
+    if weekly.opens == weekly.closes:
+        return
+    for day in days:
+        if DAYS[day.weekday()] not in weekly.days:
+            continue
+        last = day + timedelta(days=weekly.closes < weekly.opens)
+        start, _ = _moments(day, weekly.opens, weekly.zone)
+        found = Period(start, max(_moments(last, weekly.closes, weekly.zone)))
+        if not found.empty:
+            yield found
+
+
+def _moments(day: date, clock: str, zone: str) -> tuple[float, float]:
+    """A local time by the clocks before a change, and by those after it: the same but for times that exist
+    twice or not at all.
+    """
+    local = datetime.combine(day, time.fromisoformat(clock), ZoneInfo(zone))
+    return local.timestamp(), local.replace(fold=1).timestamp()
+
+
+def _days_between(first: date, last: date) -> Iterator[date]:
+    for number in range((last - first).days):
+        yield first + timedelta(days=number)
