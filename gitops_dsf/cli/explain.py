@@ -15,6 +15,7 @@ from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
+    from gitops_dsf.cli.outputs import PacedPlacement
     from gitops_dsf.hub.snapshot import HubData
     from gitops_dsf.simulator import Explanation, Verdict
     from gitops_dsf.views.preview.version import FleetVersion
@@ -65,21 +66,27 @@ def run(args: argparse.Namespace) -> int:
         args.directory, args.cluster = Path(args.cluster), None
     from gitops_dsf.simulator import explain, simulate
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked
+    from gitops_dsf.views.preview.paced import is_paced
 
     fleet = read_fleet(args.directory)
     if fleet is None:
         return 1
     key = placement_key(fleet, args.subject)
-    data = read_hub_data(args, resources=resources_ranked([fleet], {key}))
+    moves_in = fleet.resolved.repository.spec.hub_namespace if is_paced(fleet, key) else None
+    data = read_hub_data(args, resources=resources_ranked([fleet], {key}), moves_in=moves_in)
     state = hub_state(
         fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key}
     )
     verdict = simulate(state, key, data.now)
     if args.cluster is None:
-        from gitops_dsf.cli.simulate import verdicts_json
+        from gitops_dsf.cli.simulate import verdicts_content
 
-        as_json = args.output == "json"
-        sys.stdout.write(verdicts_json([verdict], data) if as_json else _placement(fleet, verdict, data))
+        pace = _pace(verdict, data) if moves_in is not None else None
+        if args.output == "json":
+            paced = {} if pace is None else {"paced": pace}
+            sys.stdout.write(json_text({**verdicts_content([verdict], data), **paced}))
+        else:
+            sys.stdout.write(_placement(fleet, verdict, data, pace))
         return 0
     if args.cluster not in state.positions:
         raise UsageError(
@@ -117,16 +124,46 @@ def _explain_code(word: str) -> None:
     sys.stdout.write("\n\n".join(part for part in parts if part) + "\n")
 
 
-def _placement(fleet: "FleetVersion", verdict: "Verdict", data: "HubData") -> str:
+def _pace(verdict: "Verdict", data: "HubData") -> "PacedPlacement":
+    """Where a paced Placement would move by the written weights, and what it waits for on the hub."""
+    from gitops_dsf.cli.outputs import PacedPlacement
+    from gitops_dsf.views.preview.paced import stored_moves, wished_move
+    from gitops_dsf.views.status.queue import queue_view
+
+    moves = stored_moves(data.snapshot)
+    return PacedPlacement(
+        move=None if data.snapshot is None else wished_move(verdict),
+        queue=queue_view(moves, placements={verdict.placement}, cluster=None),
+    )
+
+
+def _pace_text(pace: "PacedPlacement", *, known: bool) -> str:
+    from gitops_dsf.cli.status_text import queue_lines
+
+    move = pace["move"]
+    if move is not None:
+        words = f"it would move {move.source} -> {move.target} ({move.points:+g} points)"
+    else:
+        words = "it would stay" if known else "the reconciler moves it"
+    lines = [f"  paced: it holds its clusters; by the written weights {words}"]
+    if pace["queue"] is not None:
+        lines += queue_lines(pace["queue"], everything=True)
+    return printable_lines(lines)
+
+
+def _placement(
+    fleet: "FleetVersion", verdict: "Verdict", data: "HubData", pace: "PacedPlacement | None"
+) -> str:
     from gitops_dsf.cli.verdict_text import placement_text, verdict_text
     from gitops_dsf.views.preview.hub import typed_placements
 
     key = verdict.placement
     written = typed_placements(fleet, {key})[key]
     shown = verdict_text(verdict, without_scores=None if data.snapshot else written, rows=20)
+    paced = "" if pace is None else _pace_text(pace, known=data.snapshot is not None)
     source = "" if data.snapshot else ", with --scores, --state-branch or --context"
     return (
-        f"{printable(data.describe())}\n\n{placement_text(written)}\n{shown}"
+        f"{printable(data.describe())}\n\n{placement_text(written)}{paced}\n{shown}"
         f"\nwhy one of them is in or out{source}: gitops-dsf explain {key} CLUSTER\n"
     )
 

@@ -4,7 +4,7 @@ Programs may rely on these keys. Keys are only ever added, so the schemas allow 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -18,9 +18,10 @@ from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.sync import LockResult
 from gitops_dsf.views.doctor import Finding as DoctorFinding
 from gitops_dsf.views.preview.build import ErrorFinding, Preview
-from gitops_dsf.views.preview.paced import PacedMove, Wave
+from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
 from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.model import ApplicationView, Cell, PlacementView
+from gitops_dsf.views.status.queue import QueueView
 
 
 class Finding(ErrorFinding, frozen=True, kw_only=True):
@@ -102,6 +103,7 @@ class StatusOutput(TypedDict):
     scorers: list[ScorerStatus]
     placements: list[PlacementView]
     applications: list[ApplicationView]
+    queue: NotRequired[QueueView]
 
 
 class DoctorHub(TypedDict):
@@ -134,6 +136,20 @@ class CheckOutput(TypedDict):
     findings: list[CheckFinding]
 
 
+class PacedPlacement(TypedDict):
+    """What `explain` says of a paced Placement."""
+
+    move: WishedMove | None
+    """Where OCM would move it by the written weights; None if nowhere, or without scores."""
+    queue: QueueView | None
+
+
+class PlacementOutput(SimulateOutput):
+    """The output of `explain` for a Placement."""
+
+    paced: NotRequired[PacedPlacement]
+
+
 ExplainOutput = msgspec.defstruct(
     "ExplainOutput",
     [
@@ -149,7 +165,7 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "backtest": (BacktestResult,),
     "diff": (Preview,),
     "doctor": (DoctorOutput,),
-    "explain": (ExplainOutput, SimulateOutput),
+    "explain": (ExplainOutput, PlacementOutput),
     "log": (LogOutput,),
     "scorer-check": (CheckOutput,),
     "simulate": (SimulateOutput, PacedOutput),

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory
@@ -115,9 +115,13 @@ def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
 
 def verdicts_json(verdicts: "list[Verdict]", data: "HubData") -> str:
     """Formats verdicts as JSON."""
-    content = {
+    return json_text(verdicts_content(verdicts, data))
+
+
+def verdicts_content(verdicts: "list[Verdict]", data: "HubData") -> dict[str, Any]:
+    """Verdicts as JSON data."""
+    return {
         "hub": data.shown(),
         "filtersOnly": data.snapshot is None,
         "placements": [verdict.data() for verdict in verdicts],
     }
-    return json_text(content)

@@ -18,6 +18,7 @@ from gitops_dsf.views.status.model import (
     ScorerView,
     Standing,
 )
+from gitops_dsf.views.status.queue import QueueView, waiting_text
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
@@ -51,6 +52,9 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield ""
     yield "Applications"
     yield from _applications(view.applications, everything=everything)
+    if view.queue is not None:
+        yield from ("", "Paced moves")
+        yield from queue_lines(view.queue, everything=everything)
 
 
 def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
@@ -242,6 +246,18 @@ def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iter
             yield from (f"    {copy.cluster}: {_copy(copy, item)}" for copy in item.copies)
     if len(shown) < len(ordered):
         yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
+
+
+def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
+    """Paced moves, each on a line."""
+    for move in view.under_way:
+        by = "" if move.admitted else ", by OCM itself"
+        way = f"{move.placement}: {move.source or 'new'} -> {move.target}"
+        yield f"  {way}: {move.phase} since {move.since}{by}"
+    shown = view.waiting if everything else view.waiting[:ROWS]
+    yield from (f"  {waiting_text(each)}" for each in shown)
+    if len(shown) < len(view.waiting):
+        yield f"  and {len(view.waiting) - len(shown)} more that wait; --placement or --all shows them"
 
 
 def _follows(item: ApplicationView) -> str:

@@ -119,6 +119,45 @@ def placement(name: str, *resources: str, number: int = 1, namespace: str = ARGO
     return {"kind": "Placement", "metadata": meta(name, namespace, labels=labels), "spec": spec}
 
 
+def paced(item: Object, *, demand: int = 0, steady: int = 0) -> Object:
+    """The Placement, rendered with a pace."""
+    name, policy = item["metadata"]["name"], item["spec"]["prioritizerPolicy"]
+    coordinates = [each["scoreCoordinate"]["addOn"] for each in policy["configurations"]]
+    terms = [
+        {
+            "resource": each["resourceName"],
+            "dimension": each["scoreName"],
+            "weight": 1,
+            "demand": demand,
+            "delay": 60,
+            "range": 600,
+        }
+        for each in coordinates
+    ]
+    key = {"resourceName": "gitops-dsf-moves", "scoreName": f"{item['metadata']['namespace']}/{name}"}
+    hold = [
+        {"scoreCoordinate": {"type": "AddOn", "addOn": key}, "weight": 10},
+        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": 10},
+    ]
+    return {
+        **item,
+        "metadata": {
+            **item["metadata"],
+            "annotations": {"gitops-dsf.io/pace": json.dumps({"terms": terms, "steady": steady})},
+        },
+        "spec": {
+            **item["spec"],
+            "prioritizerPolicy": {**policy, "configurations": [*policy["configurations"], *hold]},
+        },
+    }
+
+
+def paced_moves(ledger: object, queue: object) -> Object:
+    """The ConfigMap of paced moves."""
+    data = {"ledger": json.dumps(ledger), "queue": json.dumps(queue)}
+    return {"kind": "ConfigMap", "metadata": meta("gitops-dsf-moves", HUB), "data": data}
+
+
 def decision(placement: str, *clusters: str, namespace: str = ARGOCD) -> Object:
     labels = {f"{CLUSTER}/placement": placement}
     status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}

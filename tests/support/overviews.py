@@ -14,6 +14,7 @@ from gitops_dsf.hub.masks import Mask
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.unread import Unread, Why
+from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.views.status import Inputs, Part
 from tests.support.hubobjects import NOW, Object
 
@@ -38,9 +39,9 @@ def inputs_of(
         for kind in OBSERVED
         for item in kinds.get(kind, ())
     ]
-    masks = [
-        mask for item in kinds.get("ConfigMap", ()) for mask in msgspec.json.decode(item["data"]["masks"])
-    ]
+    maps = [item["data"] for item in kinds.get("ConfigMap", ())]
+    masks = [mask for data in maps if "masks" in data for mask in msgspec.json.decode(data["masks"])]
+    moves = [read_moves(data) for data in maps if "ledger" in data]
     settings: dict[str, Any] = {
         "snapshot": collect(documents, origin="context hub"),
         "scorers": tuple(msgspec.convert(item, DynamicScorer) for item in kinds.get("DynamicScorer", ())),
@@ -56,6 +57,7 @@ def inputs_of(
             for item in kinds.get("ManagedClusterAddOn", ())
         },
         "masks": tuple(msgspec.convert(mask, Mask) for mask in masks),
+        "moves": next(iter(moves), None),
         "unread": {part: Unread(what=f"{part}.example.com", why=Why.FORBIDDEN) for part in unread},
     }
     return Inputs(now=now, **{**settings, **more})

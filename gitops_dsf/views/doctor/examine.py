@@ -3,7 +3,6 @@ permission.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from msgspec import structs
 
@@ -12,10 +11,8 @@ from dsf_wire.text import printable
 from gitops_dsf.hub.unread import Why
 from gitops_dsf.views.doctor.checks.upstream import delivers
 from gitops_dsf.views.doctor.facts import Facts, Source, name_of
-from gitops_dsf.views.doctor.finding import Finding, State, findings_of
+from gitops_dsf.views.doctor.finding import RIGHTS, Finding, State, findings_of
 from gitops_dsf.views.doctor.registry import CHECKS, Check
-
-RIGHTS: Final = "ask an administrator of the hub for the rights of the ClusterRole gitops-dsf-doctor"
 
 
 def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ...]:

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 MOST: Final = 10
 """Most findings of one check. A last one counts the others."""
+RIGHTS: Final = "ask an administrator of the hub for the rights of the ClusterRole gitops-dsf-doctor"
 LATER: Final = "fix these first and run doctor again; gitops-dsf status --all shows every score"
 _SUBJECT: Final = "\0"
 _WORD: Final = re.compile(r"\w+(?:[.-]+\w+)*")

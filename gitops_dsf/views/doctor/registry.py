@@ -10,6 +10,7 @@ from gitops_dsf.views.doctor.checks import (
     addon,
     argocd,
     decisions,
+    moves,
     ocm,
     runtime,
     scores,
@@ -96,6 +97,7 @@ CHECKS: Final = (
     Check(id="scores-fresh", run=scores.freshness, needs=_SCORES, ours=True),
     Check(id="scores-owned", run=scores.ownership, needs=_SCORES, ours=True),
     Check(id="token-secrets", run=secrets.tokens, needs=_SCORES, ours=True),
+    Check(id="paced-moves", run=moves.paced, needs=(Part.PLACEMENTS,)),
     Check(id="reconciler", run=runtime.reconciler, needs=(Source.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""

@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import paced_ranking
+from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.pacing.waves import MOST_WAVES, waves
-from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.simulator import HubState
+from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
+from gitops_dsf.simulator import HubState, Verdict
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -32,17 +32,17 @@ class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
     target: str
 
 
-class WavingMove(PacedMove, frozen=True, kw_only=True):
-    """A move that a wave begins."""
+class WishedMove(PacedMove, frozen=True, kw_only=True):
+    """A move that the scores ask for."""
 
     points: float
-    """By how many points of the weighted mean of the scores the target is better when the wave begins."""
+    """By how many points of the weighted mean of the scores the target is better."""
 
 
 class Wave(Struct, frozen=True, kw_only=True):
     """Moves that may be under way together."""
 
-    moves: tuple[WavingMove, ...]
+    moves: tuple[WishedMove, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +56,7 @@ class Waves:
     """Whether no move follows the last wave."""
 
     @property
-    def moves(self) -> Iterator[WavingMove]:
+    def moves(self) -> Iterator[WishedMove]:
         """The moves of all waves, in order."""
         return (move for wave in self.waves for move in wave.moves)
 
@@ -96,24 +96,27 @@ def paced_waves(
         return Waves(under_way=(), waves=(), complete=True)
     situation = Situation(hub=state, paced=paced, ledger=ledger, pace=Pace.of(written), now=now)
     found = tuple(
-        Wave(
-            moves=tuple(
-                WavingMove(
-                    placement=wish.placement,
-                    source=wish.source,
-                    target=wish.target,
-                    points=round(wish.points, 1),
-                )
-                for wish in wave
-            )
-        )
-        for wave in islice(waves(situation), most + 1)
+        Wave(moves=tuple(_wished(wish) for wish in wave)) for wave in islice(waves(situation), most + 1)
     )
     under_way = tuple(
         PacedMove(placement=each.placement, source=each.source, target=each.target)
         for each in ledger.under_way
     )
     return Waves(under_way=under_way, waves=found[:most], complete=len(found) <= most)
+
+
+def is_paced(fleet: FleetVersion, key: str) -> bool:
+    """Whether a Placement (namespace/name) of the repository is paced."""
+    return PACE_ANNOTATION in (fleet.placements[key]["metadata"].get("annotations") or {})
+
+
+def wished_move(verdict: Verdict) -> WishedMove | None:
+    """Where OCM would move a paced Placement by the written weights; None if nowhere."""
+    ranking = paced_ranking(verdict.source)
+    if ranking is None:
+        return None
+    wish = wish_of(Paced.of(verdict.source, ranking), state=verdict.state, now=verdict.now)
+    return None if wish is None else _wished(wish)
 
 
 def wave_lines(found: Iterable[Wave]) -> Iterator[str]:
@@ -125,6 +128,12 @@ def wave_lines(found: Iterable[Wave]) -> Iterator[str]:
 def move_text(move: PacedMove) -> str:
     """`web c1 -> c2`."""
     return f"{move.placement.partition('/')[2]} {move.source or 'new'} -> {move.target}"
+
+
+def _wished(wish: Wish) -> WishedMove:
+    return WishedMove(
+        placement=wish.placement, source=wish.source, target=wish.target, points=round(wish.points, 1)
+    )
 
 
 def _placement(state: HubState, key: str) -> Placement | None:

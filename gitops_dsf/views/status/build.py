@@ -13,6 +13,7 @@ from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import Overview
 from gitops_dsf.views.status.moves import application_views
 from gitops_dsf.views.status.placements import placement_views, state_of
+from gitops_dsf.views.status.queue import queue_view
 from gitops_dsf.views.status.scores import scorer_views
 
 
@@ -42,7 +43,8 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
     if asked.placement is not None and not chosen.placements and inputs.knows(Part.PLACEMENTS):
         _check("Placement", asked.placement, {item.key for item in chosen.among})
     sets = [item for item in inputs.application_sets if item.rendered]
-    if asked.scorer is not None or asked.placement is not None:
+    narrowed = asked.scorer is not None or asked.placement is not None
+    if narrowed:
         keys = {item.key for item in chosen.placements}
         sets = [item for item in sets if keys & {f"{item.namespace}/{name}" for name in item.placements}]
     applications = application_views(sets, inputs)
@@ -62,6 +64,11 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
         eligible={view.placement: clusters for view, clusters in views},
         applications=applications,
         unread=tuple(inputs.unread[part] for part in Part if part in inputs.unread),
+        queue=queue_view(
+            inputs.moves,
+            placements={item.key for item in chosen.placements} if narrowed else None,
+            cluster=asked.cluster,
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from gitops_dsf.views.status.model import Overview, ScorerView
 
 def document(view: Overview) -> dict[str, Any]:
     """Converts the whole view. A scorer, which can have thousands of scores, is encoded to JSON at once."""
+    queue = {} if view.queue is None else {"queue": view.queue}
     return {
         "hub": {
             "origin": view.origin,
@@ -24,6 +25,7 @@ def document(view: Overview) -> dict[str, Any]:
         "scorers": [msgspec.Raw(msgspec.json.encode(_scorer(item))) for item in view.scorers],
         "placements": view.placements,
         "applications": view.applications,
+        **queue,
     }
 
 

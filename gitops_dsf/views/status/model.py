@@ -12,6 +12,7 @@ from msgspec import Struct
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.unread import Unread
+from gitops_dsf.views.status.queue import QueueView
 
 
 class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -190,3 +191,5 @@ class Overview:
     """The clusters that pass the filters of each of these Placements, if they are known."""
     applications: tuple[ApplicationView, ...]
     unread: tuple[Unread, ...]
+    queue: QueueView | None = None
+    """Paced moves; None if there are none."""

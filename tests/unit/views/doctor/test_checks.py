@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,6 +28,8 @@ from tests.support.hubobjects import (
     fleet,
     masks,
     meta,
+    paced,
+    paced_moves,
     placement,
     score,
     scorer,
@@ -149,6 +152,22 @@ FORBIDDEN = {"kind": "Placement", "message": "namespace later is not permitted i
 CONFIG_MAP = {"kind": "ConfigMap", "namespace": "argocd", "name": "a", "status": "OutOfSync"}
 POLICY, CONTROLLER = "applicationsetcontroller.policy", "argocd-applicationset-controller"
 
+
+def waiting_for(seconds: float) -> list[Object]:
+    """A hub with a paced Placement whose move has waited for so long."""
+    move = {"placement": "argocd/web", "from": "c1", "to": "c2", "points": 5.0, "reason": "Arrivals"}
+    queued = {**move, "message": "told", "since": NOW.timestamp() - seconds}
+    return [*fleet(), paced(placement("web", "cpu")), paced_moves({}, {"waiting": [queued]})]
+
+
+def without_ledger(why: Unread) -> Given:
+    """The same hub, whose ledger cannot be read."""
+    found = facts(hub=waiting_for(1))
+    return lambda: replace(found, inputs=replace(found.inputs, moves=None, unread={Part.MOVES: why}))
+
+
+BROKEN_LEDGER = Unread(what="configmaps", why=Why.FAILED, verb="get", detail="ledger: Expected `object`")
+FORBIDDEN_LEDGER = Unread(what="configmaps", why=Why.FORBIDDEN, verb="get", refused=True)
 WRONG: dict[str, Given] = {
     "clock: warning: 31 s behind": lambda: facts(clock_offset=-31.0),
     "clock: error: 400 s ahead of": lambda: facts(clock_offset=400.0),
@@ -326,6 +345,11 @@ WRONG: dict[str, Given] = {
     "token-secrets: warning: cpu, which runs on the hub, has no score on cluster1 and needs Secret": hub(
         cluster("cluster1"), on_hub(TOKEN_SCORER)
     ),
+    "paced-moves: error: no move begins, because nobody knows what is": without_ledger(BROKEN_LEDGER),
+    "paced-moves: unknown: needs the right to get": without_ledger(FORBIDDEN_LEDGER),
+    "paced-moves: warning: argocd/web has waited for 2 d to move from c1 to c2: Arrivals: told": hub(
+        *waiting_for(2 * 86_400)
+    ),
     "reconciler: warning: no reconciler ever led": having(Source.LEASES),
     "reconciler: warning: pod-a was last renewed 60 s ago": changed(
         Source.LEASES, "spec/renewTime", stamp(NOW - timedelta(seconds=60))
@@ -413,6 +437,11 @@ FINE: dict[str, tuple[str, Given]] = {
     "an override lets ApplicationSets decide": (
         "argocd-policy",
         changed(Source.ARGOCD_PARAMETERS, "data", OVERRIDE),
+    ),
+    "a paced Placement whose move waits for its turn": ("paced-moves", hub(*waiting_for(86_400))),
+    "a paced Placement that never moved": (
+        "paced-moves",
+        hub(*fleet(), paced(placement("web", "cpu"))),
     ),
     "the variant of a cluster needs no Secret": (
         "token-secrets",

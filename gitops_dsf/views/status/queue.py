@@ -1,0 +1,95 @@
+"""Paced moves: what is under way, and what waits for what."""
+
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from gitops_dsf.hub.timestamp import timestamp_of
+from gitops_dsf.pacing.stored import StoredMoves
+
+
+class MoveView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
+    """A move that is under way."""
+
+    placement: str
+    """namespace/name."""
+    source: str | None
+    """None for an application that was placed for the first time."""
+    target: str
+    phase: str
+    since: str
+    """When it was admitted, or seen."""
+    admitted: bool
+    """False if OCM moved it itself."""
+
+
+class WaitingView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
+    """A move that waits."""
+
+    placement: str
+    """namespace/name."""
+    source: str
+    target: str
+    points: float
+    """By how many points of the weighted mean of the scores the target is better."""
+    reason: str
+    message: str
+    since: str
+    until: str | None
+    """When it may begin, if only time must pass."""
+
+
+class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Paced moves of a hub."""
+
+    under_way: tuple[MoveView, ...]
+    waiting: tuple[WaitingView, ...]
+    """The largest gain first."""
+
+
+def queue_view(
+    moves: StoredMoves | None, *, placements: Collection[str] | None, cluster: str | None
+) -> QueueView | None:
+    """The queue of these Placements (None means all) and this cluster; None if there is no move."""
+    if moves is None:
+        return None
+
+    def shown(placement: str, *clusters: str) -> bool:
+        return (placements is None or placement in placements) and (cluster is None or cluster in clusters)
+
+    under_way = tuple(
+        MoveView(
+            placement=each.placement,
+            source=each.source or None,
+            target=each.target,
+            phase=str(each.phase),
+            since=timestamp_of(each.since),
+            admitted=each.admitted,
+        )
+        for each in moves.ledger.under_way
+        if shown(each.placement, each.source, each.target)
+    )
+    waiting = tuple(
+        WaitingView(
+            placement=each.placement,
+            source=each.source,
+            target=each.target,
+            points=each.points,
+            reason=each.reason,
+            message=each.message,
+            since=timestamp_of(each.since),
+            until=None if each.until is None else timestamp_of(each.until),
+        )
+        for each in moves.queue.waiting
+        if shown(each.placement, each.source, each.target)
+    )
+    return QueueView(under_way=under_way, waiting=waiting) if under_way or waiting else None
+
+
+def waiting_text(each: WaitingView) -> str:
+    """`argocd/web: c1 -> c2 (+22 points) waits since ...: Cooldown: it moved a short time ago, until ...`."""
+    until = f", until {each.until}" if each.until else ""
+    return (
+        f"{each.placement}: {each.source} -> {each.target} ({each.points:+g} points) waits since"
+        f" {each.since}: {each.reason}: {each.message}{until}"
+    )

@@ -1,0 +1,86 @@
+"""Paced moves: what is under way and what waits, from the reconciler's ConfigMap."""
+
+from typing import Any
+
+import pytest
+
+from gitops_dsf.views.status import Filter, build
+from gitops_dsf.views.status.document import document
+from gitops_dsf.views.status.queue import QueueView, waiting_text
+from tests.support.hubobjects import NOW, Object, cluster, paced, paced_moves, placement, scorer
+from tests.support.overviews import inputs_of
+
+SECONDS = NOW.timestamp()
+UNDER_WAY = {"placement": "argocd/a", "from": "c1", "to": "c2", "since": SECONDS - 60, "phaseSince": SECONDS}
+SEEN = {
+    "placement": "argocd/new",
+    "from": "",
+    "to": "c2",
+    "since": SECONDS,
+    "phase": "Handover",
+    "admitted": False,
+}
+ENDED = {**UNDER_WAY, "placement": "argocd/z", "phase": "Ended"}
+WAITING = {
+    "placement": "argocd/b",
+    "from": "c1",
+    "to": "c3",
+    "points": 12.5,
+    "reason": "Cooldown",
+    "message": "it moved a short time ago",
+    "since": SECONDS - 3600,
+    "until": SECONDS + 600,
+}
+
+
+def hub(*moves: object, waiting: tuple[object, ...] = ()) -> list[Object]:
+    return [
+        *(cluster(name) for name in ("c1", "c2", "c3")),
+        scorer("cpu"),
+        *(paced(placement(name, "cpu")) for name in ("a", "b")),
+        paced_moves({"moves": list(moves)}, {"waiting": list(waiting)}),
+    ]
+
+
+def shown(objects: list[Object], **only: Any) -> QueueView | None:
+    return build(inputs_of(objects), Filter(**only)).queue
+
+
+def test_moves_under_way_and_those_that_wait_are_shown() -> None:
+    found = shown(hub(UNDER_WAY, SEEN, ENDED, waiting=(WAITING,)))
+    assert found is not None
+    assert [(each.placement, each.source, each.target, each.phase) for each in found.under_way] == [
+        ("argocd/a", "c1", "c2", "Admitted"),
+        ("argocd/new", None, "c2", "Handover"),
+    ]
+    assert [(each.since, each.admitted) for each in found.under_way] == [
+        ("2026-06-01T11:59:00Z", True),
+        ("2026-06-01T12:00:00Z", False),
+    ]
+    (waiting,) = found.waiting
+    assert waiting_text(waiting) == (
+        "argocd/b: c1 -> c3 (+12.5 points) waits since 2026-06-01T11:00:00Z: Cooldown: it moved a short time"
+        " ago, until 2026-06-01T12:10:00Z"
+    )
+
+
+@pytest.mark.parametrize("objects", [hub(), hub(ENDED), hub()[:-1]])
+def test_nothing_is_said_where_nothing_moves(objects: list[Object]) -> None:
+    view = build(inputs_of(objects))
+    assert view.queue is None
+    assert "queue" not in document(view)
+
+
+@pytest.mark.parametrize(
+    ("only", "expected"),
+    [
+        ({"placement": "b"}, ["argocd/b"]),
+        ({"cluster": "c2"}, ["argocd/a"]),
+        ({"cluster": "c1"}, ["argocd/a", "argocd/b"]),
+        ({"scorer": "cpu"}, ["argocd/a", "argocd/b"]),
+    ],
+)
+def test_the_queue_is_narrowed_down_as_the_rest(only: dict[str, str], expected: list[str]) -> None:
+    found = shown(hub(UNDER_WAY, waiting=(WAITING,)), **only)
+    assert found is not None
+    assert [each.placement for each in (*found.under_way, *found.waiting)] == expected
