@@ -186,6 +186,20 @@ def test_it_does_not_write_to_scores_of_others(rights: Rights, objects: Client) 
     objects.apply_status(filled("somebody-elses", {f"n{number}": 1 for number in range(3)}))
 
 
+def test_it_moves_no_application(rights: Rights, objects: Client) -> None:
+    """An item of gitops-dsf-moves carries out a paced move, so an agent neither makes nor changes nor takes
+    away one, whatever its labels are.
+    """
+    moves = score("gitops-dsf-moves", labels=OURS)
+    with pytest.raises(ApiError, match="only the reconciler writes AddOnPlacementScores with the name"):
+        rights.agent.create(moves)
+    objects.create(moves)
+    with pytest.raises(ApiError, match="only the reconciler writes"):
+        rights.agent.apply_status(filled("gitops-dsf-moves", {"argocd/guestbook": 100}))
+    with pytest.raises(ApiError, match="only the reconciler writes"):
+        rights.agent.delete(SCORE, "gitops-dsf-moves", namespace="cluster1")
+
+
 def test_it_renews_scores_of_a_removed_scorer(rights: Rights, objects: Client) -> None:
     objects.create(score("an-old-scorer", labels=OURS))
     rights.agent.apply_status(filled("an-old-scorer", {"a": 1}))

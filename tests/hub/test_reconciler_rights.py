@@ -11,6 +11,7 @@ import pytest
 
 from dsf_wire.constants import SUSPENDED_CONFIGMAP
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT, MASKS_CONFIGMAP, MOVES_CONFIGMAP
+from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.render.reconciler.deployment import reconciler
 from gitops_dsf.render.reconciler.rights import NAME, RIGHTS, Where
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -491,6 +492,28 @@ def test_a_score_that_no_agent_of_ours_wrote_stays(guarded: Guarded, labels: Obj
     ):
         guarded.delete(SCORE, "theirs", namespace="cluster1")
     assert guarded.hub.find(SCORE, "theirs", namespace="cluster1")
+
+
+def test_it_writes_the_items_of_moves_and_no_other_score(guarded: Guarded) -> None:
+    api, _, kind = SCORE.rpartition("/")
+    meta = {"name": MOVES_SCORE, "namespace": "cluster1"}
+    made = guarded.account.create({"apiVersion": api, "kind": kind, "metadata": meta})
+    guarded.made.append((SCORE, MOVES_SCORE, "cluster1"))
+    change = {"metadata": {"resourceVersion": made["metadata"]["resourceVersion"]}, "status": {"scores": []}}
+    guarded.account.patch_status(SCORE, MOVES_SCORE, change["status"], namespace="cluster1")
+    with pytest.raises(ApiError, match="409 Conflict"):
+        guarded.account.request(
+            "PATCH",
+            f"{guarded.account.path(SCORE, MOVES_SCORE, namespace='cluster1')}/status",
+            body={**change, "status": {"scores": [{"name": "argocd/web", "value": 100}]}},
+            content_type="application/merge-patch+json",
+        )
+    guarded.score("cpu", OURS)
+    message = "403 Forbidden.*with the name gitops-dsf-moves and no others"
+    with pytest.raises(ApiError, match=message):
+        guarded.account.patch_status(SCORE, "cpu", {"scores": []}, namespace="cluster1")
+    with pytest.raises(ApiError, match=message):
+        guarded.account.create({"apiVersion": api, "kind": kind, "metadata": {**meta, "name": "more"}})
 
 
 @pytest.mark.parametrize(
