@@ -1,0 +1,95 @@
+"""A paced move of an application that Argo CD deploys: it counts as under way until the new copy is healthy
+and the old one is gone, and OCM leaves a lost cluster also then.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack
+
+import pytest
+
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.pacing.ledger import Ledger, Phase, read_ledger
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import RESOURCE, SCORE, Fleet, settings
+from tests.hub.scenario.installation import installed
+from tests.hub.scenario.placements import MANAGED_CLUSTER, publish
+from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, reconciling
+from tests.hub.test_moves import CLUSTERS, FLEET, GOOD, NAME, MovePlane, workload_files, write_moving_fleet
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+
+PACE: Object = {"concurrent": 1, "settleSeconds": 5, "cooldownSeconds": 0}
+
+
+@pytest.fixture(scope="module")
+def scene(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
+) -> Iterator[MovePlane]:
+    fleet = Fleet(repository=git_server.create("paced-handover"), name=FLEET)
+    workload = git_server.create("paced-workload")
+    workload.commit(workload_files({}))
+    write_moving_fleet(fleet, workload.url)
+    document = settings(fleet)
+    document["spec"]["pace"] = PACE
+    fleet.write("gitops-dsf.yaml", document)
+    fleet.render()
+    with ExitStack() as stack:
+        for name in CLUSTERS:
+            spoke = control_plane.spokes[name]
+            argocd.add_cluster_secret(name, spoke.url, spoke.kubeconfig())
+            stack.callback(argocd.remove_cluster_secret, name)
+        stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        yield MovePlane(plane=control_plane, hub=hub, workload=workload)
+        hub.delete("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE)
+        for name in CLUSTERS:
+            hub.delete(
+                "cluster.open-cluster-management.io/v1alpha1/AddOnPlacementScore", MOVES_SCORE, namespace=name
+            )
+
+
+def ledger(scene: MovePlane) -> Ledger:
+    found = scene.hub.find("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE)
+    return Ledger() if found is None else read_ledger(found["data"]["ledger"])
+
+
+def leading(scene: MovePlane) -> AbstractContextManager[Reconciler]:
+    return reconciling(scene.plane, spec={"pace": PACE}, name="handover-reconciler", speed=FAST)
+
+
+def phases(scene: MovePlane) -> list[Phase]:
+    return [each.phase for each in ledger(scene).moves if each.admitted]
+
+
+def test_a_paced_move_with_its_handover(scene: MovePlane) -> None:
+    """The scores change while nobody reconciles, and nothing moves. Then it is admitted, OCM follows, and the
+    move lasts until the old copy is gone.
+    """
+    for cluster, value in (("cluster1", 90), ("cluster2", 5)):
+        publish(scene.hub, cluster, RESOURCE, {SCORE: value})
+    wait_for(lambda: scene.decision_of(NAME) == ["cluster1"], what="a first decision")
+    with leading(scene):
+        wait_for(lambda: list(scene.copies(NAME)) == ["cluster1"], what="a first copy")
+    scene.report(NAME, "cluster1", GOOD, health="Healthy")
+    for cluster, value in (("cluster1", 5), ("cluster2", 90)):
+        publish(scene.hub, cluster, RESOURCE, {SCORE: value})
+    hold_for(lambda: scene.decision_of(NAME) == ["cluster1"], what="nobody admits a move", seconds=3)
+    with leading(scene):
+        wait_for(
+            lambda: scene.decision_of(NAME) == ["cluster2"], what="OCM follows", seen=lambda: ledger(scene)
+        )
+        wait_for(lambda: phases(scene) == [Phase.HANDOVER], what="the handover", seen=lambda: ledger(scene))
+        wait_for(lambda: sorted(scene.copies(NAME)) == list(CLUSTERS), what="a second copy")
+        hold_for(lambda: phases(scene) == [Phase.HANDOVER], what="the new copy is not healthy", seconds=3)
+        scene.report(NAME, "cluster2", GOOD, health="Healthy")
+        scene.become(NAME, "cluster2")
+        wait_for(lambda: Phase.HANDOVER not in phases(scene), what="the end", seen=lambda: ledger(scene))
+    taint = {"spec": {"taints": [{"key": "test.example.com/lost", "effect": "NoSelect"}]}}
+    scene.hub.patch(MANAGED_CLUSTER, "cluster2", taint)
+    try:
+        wait_for(lambda: scene.decision_of(NAME) == ["cluster1"], what="the lost cluster is left")
+    finally:
+        scene.hub.patch(MANAGED_CLUSTER, "cluster2", {"spec": {"taints": None}})
