@@ -1,0 +1,114 @@
+"""How far a move is, by what the hub shows."""
+
+import pytest
+
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase
+from gitops_dsf.reconciler.pacing.progress import FOLLOW_SECONDS, LAST_PASS_SECONDS, advance
+
+KEY = "argocd/web"
+NOW = 10_000.0
+GONE = "gone"
+
+
+def move(phase: Phase, ago: float = 0.0, *, admitted: bool = True) -> Move:
+    return Move(
+        placement=KEY,
+        source="c1",
+        target="c2",
+        since=NOW - 500,
+        phase=phase,
+        phase_since=NOW - ago,
+        admitted=admitted,
+    )
+
+
+def after(
+    before: Move, *clusters: str, published: bool = False, finished: bool = False, settled: bool = True
+) -> str:
+    """The phase of the move after a look; `gone` when the ledger has it no more."""
+    found = advance(
+        Ledger((before,), {KEY: ("c1",)}),
+        paced={KEY},
+        decided={KEY: frozenset(clusters)} if settled else {},
+        published={KEY} if published else set(),
+        finished=lambda _: finished,
+        now=NOW,
+    )
+    same = [each.phase for each in found.moves if each.admitted is before.admitted]
+    return str(same[0]) if same else GONE
+
+
+@pytest.mark.parametrize(
+    ("before", "clusters", "expected"),
+    [
+        (move(Phase.ADMITTED, FOLLOW_SECONDS - 1), ("c1",), Phase.ADMITTED),
+        (move(Phase.ADMITTED, FOLLOW_SECONDS), ("c1",), Phase.WITHDRAWN),
+        (move(Phase.ADMITTED), ("c2",), Phase.HANDOVER),
+        (move(Phase.ADMITTED), ("c3",), Phase.WITHDRAWN),
+        (move(Phase.ADMITTED), ("c1", "c2"), Phase.ADMITTED),
+        (move(Phase.WITHDRAWN, LAST_PASS_SECONDS - 1), ("c1",), Phase.WITHDRAWN),
+        (move(Phase.WITHDRAWN, LAST_PASS_SECONDS), ("c1",), GONE),
+        (move(Phase.WITHDRAWN, LAST_PASS_SECONDS), ("c2",), Phase.HANDOVER),
+        (move(Phase.HANDOVER, 9_000), ("c2",), Phase.HANDOVER),
+        (move(Phase.HANDOVER), ("c3",), Phase.ENDED),
+        (move(Phase.ENDED), ("c3",), Phase.ENDED),
+    ],
+)
+def test_phases(before: Move, clusters: tuple[str, ...], expected: str) -> None:
+    assert after(before, *clusters) == expected
+
+
+def test_a_handover_ends_when_it_is_finished() -> None:
+    assert after(move(Phase.HANDOVER), "c2", finished=True) == Phase.ENDED
+
+
+def test_a_decision_that_is_not_settled_changes_nothing() -> None:
+    assert after(move(Phase.ADMITTED, 9_000), settled=False) == Phase.ADMITTED
+
+
+def test_a_withdrawn_move_stays_until_its_items_are_gone() -> None:
+    """The time until it is forgotten counts from then."""
+    found = advance(
+        Ledger((move(Phase.WITHDRAWN, 500),), {KEY: ("c1",)}),
+        paced={KEY},
+        decided={KEY: frozenset({"c1"})},
+        published={KEY},
+        finished=lambda _: False,
+        now=NOW,
+    )
+    assert [(each.phase, each.phase_since) for each in found.moves] == [(Phase.WITHDRAWN, NOW)]
+
+
+def test_a_placement_that_is_no_longer_paced_has_no_move() -> None:
+    """What ended before stays, because its cluster may not have measured it."""
+    ledger = Ledger((move(Phase.ENDED), move(Phase.HANDOVER)), {KEY: ("c1",)})
+    found = advance(ledger, paced=(), decided={}, published=(), finished=lambda _: False, now=NOW)
+    assert [each.phase for each in found.moves] == [Phase.ENDED]
+    assert found.decided == {}
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({}, []),
+        ({"argocd/other": ("c1",)}, [("", "c2"), ("", "c4")]),
+        ({KEY: ("c1",)}, [("c1", "c2"), ("", "c4")]),
+        ({KEY: ("c2", "c4")}, []),
+    ],
+    ids=["first look", "new application", "lost cluster", "no change"],
+)
+def test_what_nobody_admitted_is_an_arrival(
+    known: dict[str, tuple[str, ...]], expected: list[tuple[str, str]]
+) -> None:
+    """Of an application that is new, or that OCM moved itself. At the first look everything is old."""
+    found = advance(
+        Ledger((), known),
+        paced={KEY},
+        decided={KEY: frozenset({"c2", "c4"})},
+        published=(),
+        finished=lambda _: False,
+        now=NOW,
+    )
+    assert [(each.source, each.target) for each in found.moves] == expected
+    assert all(not each.admitted and each.phase is Phase.HANDOVER for each in found.moves)
+    assert found.decided == {KEY: ("c2", "c4")}
