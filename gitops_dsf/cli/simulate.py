@@ -83,7 +83,7 @@ def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
     """Shows the waves of paced moves. Raises UsageError when there can be none."""
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked
     from gitops_dsf.views.preview.paced import move_text, paced_waves, stored_moves, wave_lines
-    from gitops_dsf.wording import plural
+    from gitops_dsf.wording import names_text, plural
 
     spec = fleet.resolved.repository.spec
     if spec.pace is None:
@@ -100,6 +100,9 @@ def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
     lines = [data.describe(), ""]
     if found.under_way:
         lines.append(f"under way, taken as done: {', '.join(map(move_text, found.under_way))}")
+    if found.undecided:
+        names = names_text(found.undecided)
+        lines.append(f"without a decision in this data, so OCM places them at once: {names}")
     count = sum(1 for _ in found.moves)
     lines.append(
         f"{plural(count, 'move')} in {plural(len(found.waves), 'wave')}:"

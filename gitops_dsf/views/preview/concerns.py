@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.hub.freshness import expired
-from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.moves import UNKNOWN, Move
+from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.scorers import credentials_of
 from gitops_dsf.views.preview.version import FleetVersion, Object
@@ -190,7 +190,11 @@ def _herd_concerns(moving: Iterable[Move], base: FleetVersion | None, head: Flee
     for move in moving:
         for cluster in () if move.target == UNKNOWN else move.target:
             arrivals.setdefault(cluster, []).extend(move.followers)
-            if base is not None and move.application in base.placements and not _is_paced(move, head):
+            if (
+                base is not None
+                and move.application in base.placements
+                and not is_paced(head, move.application)
+            ):
                 unpaced.setdefault(cluster, []).extend(move.followers)
     for cluster, names in sorted(arrivals.items()):
         if len(names) <= HERD:
@@ -205,11 +209,6 @@ def _herd_concerns(moving: Iterable[Move], base: FleetVersion | None, head: Flee
             hints.append("OCM places what is new, or loses its cluster, at once, whatever the pace is")
         named = names_text(sorted(names))
         yield f"{len(names)} applications go to {cluster} at once ({named}): {'; '.join(hints)}"
-
-
-def _is_paced(move: Move, fleet: FleetVersion) -> bool:
-    metadata = fleet.placements.get(move.application, {}).get("metadata", {})
-    return PACE_ANNOTATION in (metadata.get("annotations") or {})
 
 
 def _filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:

@@ -10,7 +10,6 @@ from itertools import islice
 from msgspec import Struct
 
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.admit import Situation
@@ -49,6 +48,8 @@ class Wave(Struct, frozen=True, kw_only=True):
 class Waves:
     """All waves."""
 
+    undecided: tuple[str, ...] = ()
+    """Paced Placements (namespace/name) without a decision, which OCM places at once."""
     under_way: tuple[PacedMove, ...]
     """What is under way on the hub; the waves begin when it is done."""
     waves: tuple[Wave, ...]
@@ -69,7 +70,7 @@ def paced_placements(fleet: FleetVersion, state: HubState) -> dict[str, Paced]:
     """The paced Placements of a repository by namespace/name, as they are in the state."""
     found = {}
     for key in fleet.placements:
-        placement = _placement(state, key)
+        placement = state.placements.get(_names(key))
         ranking = None if placement is None else paced_ranking(placement)
         if placement is not None and ranking is not None:
             found[key] = Paced.of(placement, ranking)
@@ -102,12 +103,18 @@ def paced_waves(
         PacedMove(placement=each.placement, source=each.source, target=each.target)
         for each in ledger.under_way
     )
-    return Waves(under_way=under_way, waves=found[:most], complete=len(found) <= most)
+    return Waves(
+        undecided=tuple(key for key in paced if not state.decisions_of.get(_names(key))),
+        under_way=under_way,
+        waves=found[:most],
+        complete=len(found) <= most,
+    )
 
 
 def is_paced(fleet: FleetVersion, key: str) -> bool:
     """Whether a Placement (namespace/name) of the repository is paced."""
-    return PACE_ANNOTATION in (fleet.placements[key]["metadata"].get("annotations") or {})
+    metadata = fleet.placements.get(key, {}).get("metadata", {})
+    return PACE_ANNOTATION in (metadata.get("annotations") or {})
 
 
 def wished_move(verdict: Verdict) -> WishedMove | None:
@@ -136,6 +143,6 @@ def _wished(wish: Wish) -> WishedMove:
     )
 
 
-def _placement(state: HubState, key: str) -> Placement | None:
+def _names(key: str) -> tuple[str, str]:
     namespace, _, name = key.partition("/")
-    return state.placements.get((namespace, name))
+    return namespace, name

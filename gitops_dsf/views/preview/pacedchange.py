@@ -14,7 +14,10 @@ from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.wording import plural
 
 MOST_WAVES: Final = 50
-"""Waves that a comparison computes: each simulates every paced Placement."""
+MOST_SIMULATED: Final = 10_000
+"""A comparison computes so many waves at most, and simulates about so many Placements: each wave simulates
+every paced one.
+"""
 
 
 class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -50,17 +53,14 @@ def paced_change(base: FleetVersion | None, head: FleetVersion, hub: HubData) ->
     future = next_scores(base, head, snapshot)
     second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
     _, decisions = settle(second, head.placements, hub.now)
-    after = paced_waves(head, second.deciding(decisions), ledger, now=hub.now, most=MOST_WAVES)
-    read = {
-        term.resource
-        for item in paced_placements(head, second).values()
-        for term in item.ranking.terms
-        if term.weight
-    }
+    paced = paced_placements(head, second)
+    most = min(MOST_WAVES, max(1, MOST_SIMULATED // max(1, len(paced))))
+    after = paced_waves(head, second.deciding(decisions), ledger, now=hub.now, most=most)
+    read = {term.resource for item in paced.values() for term in item.ranking.terms if term.weight}
     unknown = tuple(sorted(name for name in read if future.unknown.get(name)))
     before = Waves(under_way=(), waves=(), complete=True)
     if base is not None and first is not None and base.resolved.repository.spec.pace is not None:
-        before = paced_waves(base, first, ledger, now=hub.now, most=MOST_WAVES)
+        before = paced_waves(base, first, ledger, now=hub.now, most=most)
     if not unknown and before.waves == after.waves:
         return None
     known = {(move.placement, move.source, move.target) for move in before.moves}

@@ -62,6 +62,25 @@ def test_a_fleet_that_is_where_it_should_be_has_no_wave(tmp_path: Path, run: Run
     assert run("simulate", fleet.path, "--paced", "--scores", hub).endswith("\nno paced move follows\n")
 
 
+def test_what_has_no_decision_is_placed_at_once(tmp_path: Path, run: Run) -> None:
+    """A snapshot without decisions does not look like a fleet at rest."""
+    fleet = herd_fleet(tmp_path / "fleet")
+    hub = save(snapshot(raw=None, values=SCORES, decided={}), tmp_path / "hub")
+    text = run("simulate", fleet.path, "--paced", "--scores", hub)
+    assert "without a decision in this data, so OCM places them at once: argocd/app-00, " in text
+
+
+def test_a_comparison_of_a_long_queue_says_that_more_follows(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=0)
+    hub = reversed_scores(fleet, tmp_path / "hub")
+    monkeypatch.setattr("gitops_dsf.views.preview.pacedchange.MOST_SIMULATED", 3 * len(NAMES))
+    found = run.compared(fleet, "--scores", hub)["paced"]
+    assert (len(found["waves"]), found["complete"]) == (3, False)
+    assert "The pace: at least 3 moves would be admitted in 3 waves:" in paced_pages(fleet, run, hub)
+
+
 def test_waves_need_a_pace_and_scores(tmp_path: Path, run: Run) -> None:
     fleet = herd_fleet(tmp_path / "fleet", pace=None, demand=0)
     hub = save(herd_hub(), tmp_path / "hub")
