@@ -39,6 +39,8 @@ class Context:
     """The target clusters of each complete scorer: selected and not masked. Suspension is ignored."""
     shared_placements: Mapping[str, Item[ScoredPlacement]]
     """ScoredPlacements in the Argo CD namespace by name: applications can follow their decisions."""
+    locks_are_final: bool = False
+    """Whether scores that only a lock could add, which is not written yet, do not count."""
 
     @property
     def repository(self) -> Item[FleetRepository]:
@@ -149,7 +151,7 @@ def _settings(declared: Declared) -> FleetRepositorySpec:
 _NONE: Final = FleetRepositorySpec(git=Git(url="https://example.com/fleet.git"))
 
 
-def context_of(declared: Declared) -> Context:
+def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
     """Applies locks and computes the target clusters of each scorer."""
     locks = {item.name: item for item in declared.locks}
     inventory = ClusterInventory(
@@ -182,6 +184,7 @@ def context_of(declared: Declared) -> Context:
             for item in declared.scored_placements
             if item.value.metadata.namespace in {None, _settings(declared).argocd.namespace}
         },
+        locks_are_final=locks_are_final,
     )
 
 

@@ -12,11 +12,12 @@ from gitops_dsf.resolve.targets import clusters_with_agents, targets
 from gitops_dsf.resolve.types import Resolved
 
 
-def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
+def resolve(declared: Declared, *, locks_are_final: bool = False) -> tuple[Resolved | None, list[Diagnostic]]:
     """Returns the resolved repository and all findings in order of position. The repository is None when any
-    finding is an error.
+    finding is an error. With `locks_are_final`, so is a mask for a score that only a lock could add that is
+    not written yet.
     """
-    context = context_of(declared)
+    context = context_of(declared, locks_are_final=locks_are_final)
     diagnostics = in_order([*declared.diagnostics, *findings(context)])
     if has_errors(diagnostics):
         return None, diagnostics

@@ -38,7 +38,7 @@ def accept(candidates: Sequence[Candidate], *, loaded: Loaded, texts: Mapping[st
     """Refuses candidates that cause errors that the repository has not had before. Of candidates that
     conflict, the first by name is accepted. `texts` are the lock files that exist, by file.
     """
-    before = Counter(map(_key, resolve(declare(loaded))[1])) if candidates else Counter()
+    before = Counter(map(_key, _findings(loaded))) if candidates else Counter()
     accepted: list[Candidate] = []
     refused: dict[str, Sequence[Diagnostic]] = {}
     files: Mapping[str, str] = {}
@@ -48,7 +48,7 @@ def accept(candidates: Sequence[Candidate], *, loaded: Loaded, texts: Mapping[st
     while waiting:
         tried = waiting.pop()
         written = _written([*accepted, *tried], texts)
-        found = resolve(declare(loaded.with_files(written)))[1]
+        found = _findings(loaded.with_files(written))
         errors = _new_errors(found, before)
         if not errors:
             accepted += tried
@@ -59,6 +59,13 @@ def accept(candidates: Sequence[Candidate], *, loaded: Loaded, texts: Mapping[st
             middle = len(tried) // 2
             waiting += [tried[middle:], tried[:middle]]
     return Acceptance(files=files, refused=refused, findings=findings)
+
+
+def _findings(loaded: Loaded) -> list[Diagnostic]:
+    """While a lock is missing, `validate` says nothing of a mask for an unknown score. Otherwise whichever
+    lock comes last would be refused for such a mask, instead of the one that takes the score away.
+    """
+    return resolve(declare(loaded), locks_are_final=True)[1]
 
 
 def _written(candidates: Sequence[Candidate], texts: Mapping[str, str]) -> dict[str, str]:

@@ -79,7 +79,10 @@ def _score(
     names = {scorer.score_name for scorer in context.scorers.values() if scorer.score_name}
     if any(matches(name, mask.score_name) for name in names):
         return
-    if any(context.waits_for_lock(scorer) and not scorer.score_name for scorer in context.scorers.values()):
+    open_names = any(
+        context.waits_for_lock(scorer) and not scorer.score_name for scorer in context.scorers.values()
+    )
+    if open_names and not context.locks_are_final:
         return  # the mask may be for a scorer whose score name is not known yet
     position = item.at("spec", "masks", index, "scoreName")
     known = f"scores here: {names_text(sorted(names), most=8) or 'none'}"

@@ -14,7 +14,7 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
-from tests.integration.sync.conftest import SETTINGS, Repository
+from tests.integration.sync.conftest import CLUSTER, SETTINGS, Repository
 from tests.support.agent.certificates import Authority
 from tests.support.outputs import check_output
 from tests.support.pageserver import Answer, PageServer, says
@@ -353,18 +353,68 @@ def test_a_score_name_that_collides_is_refused_whoever_had_it_first(
     assert cpu.said("cpu")["scoring"]["params"]["interval"] == 77
 
 
+def mask(repository: Repository, score: str) -> None:
+    repository.write("clusters/c2.yaml", {**CLUSTER, "metadata": {"name": "c2"}})
+    repository.write(
+        "config/masks.yaml",
+        {
+            "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
+            "kind": "DynamicScoringConfig",
+            "metadata": {"name": "dynamic-scoring-config"},
+            "spec": {"masks": [{"clusterName": "c1", "scoreName": score}]},
+        },
+    )
+
+
+@pytest.mark.parametrize("masked", ["one", "two", "three"])
+def test_a_mask_for_a_score_of_a_first_lock_refuses_no_lock(
+    repository: Repository, server: PageServer, masked: str
+) -> None:
+    for name in ("one", "two", "three"):
+        server.pages[f"/{name}"] = says(**page(name=f"{name}-score"))
+        repository.scorer(name, f"{server.url}/{name}")
+    mask(repository, f"{masked}-score")
+    assert repository.sync() == 0
+    assert main(["validate", str(repository.root), "--strict"]) == 0
+
+
+def test_a_mask_for_a_score_that_no_page_has_refuses_no_lock(
+    repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No lock took the score away, so validate names the mask, once all names of scores are known."""
+    for name in ("one", "two"):
+        server.pages[f"/{name}"] = says(**page(name=f"{name}-score"))
+        repository.scorer(name, f"{server.url}/{name}")
+    mask(repository, "tow-score")
+    assert main(["validate", str(repository.root)]) == 0
+    capsys.readouterr()
+    assert repository.sync() == 0
+    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == ["one.yaml", "two.yaml"]
+    assert "DSF202" not in capsys.readouterr().out
+    assert main(["validate", str(repository.root)]) == 1
+    assert "config/masks.yaml:9:16: error DSF202: there is no score tow-score" in capsys.readouterr().out
+
+
+def test_the_lock_that_takes_a_masked_score_away_is_refused_not_a_first_one(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mask(cpu, "cpu")
+    server.pages["/config"] = says(**page(name="cpu-v2"))
+    server.pages["/first"] = says(**page(name="first"))
+    cpu.scorer("zfirst", f"{server.url}/first")  # sorts after cpu, and its lock is the last that is missing
+    assert cpu.sync() == 1
+    out = capsys.readouterr().out
+    assert "cpu     refused" in out
+    assert "zfirst  new" in out
+    assert cpu.said("cpu")["scoring"]["params"]["name"] == "cpu"
+    assert cpu.said("zfirst")["scoring"]["params"]["name"] == "first"
+    assert main(["validate", str(cpu.root)]) == 0
+
+
 def test_a_name_that_masks_refer_to_does_not_vanish(
     cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api = "dynamic-scoring.open-cluster-management.io/v1alpha1"
-    mask = {"clusterName": "c1", "scoreName": "cpu"}
-    config = {
-        "apiVersion": api,
-        "kind": "DynamicScoringConfig",
-        "metadata": {"name": "dynamic-scoring-config"},
-        "spec": {"masks": [mask]},
-    }
-    cpu.write("config/masks.yaml", config)
+    mask(cpu, "cpu")
     before = cpu.files()
     server.pages["/config"] = says(**page(name="cpu-v2"))
     assert cpu.sync() == 1
