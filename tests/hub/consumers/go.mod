@@ -5,5 +5,5 @@ go 1.26.3
 // Read for their CRDs alone; nothing is built from them.
 require (
 	open-cluster-management.io/governance-policy-propagator v0.17.0
-	sigs.k8s.io/kueue v0.14.0
+	sigs.k8s.io/kueue v0.19.2
 )
