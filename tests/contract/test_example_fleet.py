@@ -34,7 +34,7 @@ def scores_on(rendered: Rendered, cluster: str) -> dict[str, dict[str, Any]]:
 def test_it_has_the_size_that_its_readme_says(rendered: Rendered) -> None:
     assert rendered.resolved is not None
     assert len(rendered.resolved.clusters) == 12
-    assert len(rendered.resolved.scorers) == 9
+    assert len(rendered.resolved.scorers) == 10
     assert len(rendered.resolved.applications) == 5
     assert len(list((FLEET / "locks").iterdir())) == 2
 
@@ -51,14 +51,14 @@ def test_it_is_valid_with_strict_and_renders_to_a_fresh_tree(
 
 def test_its_tests_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", str(FLEET)]) == 0
-    assert capsys.readouterr().out.endswith("3 tests passed\n")
+    assert capsys.readouterr().out.endswith("4 tests passed\n")
 
 
 @pytest.mark.parametrize(
     ("cluster", "others"),
     [
-        ("core-tokyo", {"vcpu-cost", "user-latency", "simple_prediction_score", *WITH_GPU}),
-        ("core-vienna", {"vcpu-cost", "user-latency", "simple_prediction_score"}),
+        ("core-tokyo", {"vcpu-cost", "energy-price", "user-latency", "simple_prediction_score", *WITH_GPU}),
+        ("core-vienna", {"vcpu-cost", "energy-price", "user-latency", "simple_prediction_score"}),
         ("edge-munich", {"vcpu-cost", "user-latency", *WITH_GPU}),
         ("edge-prague", {"user-latency"}),
         ("edge-portland", {"vcpu-cost"}),

@@ -37,6 +37,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
             for node, resource, value in (("n1", "cpu", 8.0), ("n2", "cpu", 4.0), ("n1", "pods", 110.0))
         ),
         past("grid_intensity_carbon_average", GRID, [300.0, 400.0] * 30, end=end, step=60),
+        past("energy_price_cents", {"zone": "DE-LU"}, [18.0] * 20 + [30.0] * 40, end=end, step=60),
     ]
     with Processes(logs=folder / "logs") as processes:
         yield start_prometheus(
@@ -44,7 +45,9 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         )
 
 
-@pytest.mark.parametrize(("file", "expected"), [("opencost.yaml", 5.0), ("carbon.yaml", 350.0)])
+@pytest.mark.parametrize(
+    ("file", "expected"), [("opencost.yaml", 5.0), ("carbon.yaml", 350.0), ("energy-price.yaml", 30.0)]
+)
 def test_a_query_gives_one_number_for_the_cluster(prometheus: Prometheus, file: str, expected: float) -> None:
     query = yamlfast.load((SAMPLES / file).read_text(encoding="utf-8"))["spec"]["source"]["params"]["query"]
     (found,) = prometheus.query(query)
