@@ -6,6 +6,7 @@ load     the load that a move brings to a cluster before it is measured
 wishes   where OCM would move a Placement by the weights that people wrote
 admit    which of these moves may begin, and what the others wait for
 refuges  where a Placement goes when its cluster is lost
+maintenance  what open windows of maintenance mean, and how far drains are
 items    the items of the AddOnPlacementScores `gitops-dsf-moves` that carry moves out
 stored   the ledger and the queue in the ConfigMap of the hub
 waves    all moves of a hub, one admission after the other, for previews

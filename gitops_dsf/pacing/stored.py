@@ -5,8 +5,9 @@ from typing import Final
 
 import msgspec
 
-from gitops_dsf.hub.names import MOVES_CONFIGMAP
+from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.pacing.ledger import Ledger, read_ledger
+from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
 from gitops_dsf.pacing.queue import Queue, read_queue
 
 LEDGER_KEY: Final = "ledger"
@@ -23,11 +24,12 @@ class StoredMoves:
 
     ledger: Ledger = field(default_factory=Ledger)
     queue: Queue = field(default_factory=Queue)
+    maintenance: MaintenanceState = field(default_factory=MaintenanceState)
 
 
 def read_moves(data: object) -> StoredMoves:
-    """The moves in the data of the ConfigMap, which may be absent. A queue that cannot be read is empty,
-    because it is only shown. Raises MovesError.
+    """The moves in the data of the ConfigMap, which may be absent. A queue or a maintenance that cannot
+    be read is empty, because it is only shown. Raises MovesError.
     """
     try:
         texts = msgspec.convert(data, dict[str, str] | None) or {}
@@ -39,4 +41,8 @@ def read_moves(data: object) -> StoredMoves:
         queue = read_queue(texts.get(QUEUE_KEY) or "{}")
     except msgspec.DecodeError:
         queue = Queue()
-    return StoredMoves(ledger=ledger, queue=queue)
+    try:
+        maintenance = read_state(texts.get(MAINTENANCE_KEY) or "{}")
+    except msgspec.DecodeError:
+        maintenance = MaintenanceState()
+    return StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)

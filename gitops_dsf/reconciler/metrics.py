@@ -144,6 +144,12 @@ class Metrics:
             buckets=(10, 30, 60, 120, 300, 600, 1800, 3600),
             registry=registry,
         )
+        self.maintenance_left = gauges(
+            "maintenance_left", "Paced Placements that are left on a cluster that is drained.", "cluster"
+        )
+        self.maintenance_late = gauges(
+            "maintenance_late", "1 if a drain will not be done when its window ends.", "cluster"
+        )
         self.state_pushes = counter(
             "state_pushes", "Snapshots by outcome: pushed, unchanged or failed.", "outcome"
         )

@@ -18,6 +18,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.lease import Leadership
+from gitops_dsf.reconciler.maintenance.controller import MaintenanceController
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pacing.controller import PaceController
@@ -120,6 +121,7 @@ def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Contro
         "dead-scores": ScoreGarbageCollector(shared).run,
         "refresh": RefreshController(shared).run,
         "handover": MoveController(shared).run,
+        "maintenance": MaintenanceController(shared).run,
         "pace": PaceController(shared, pace=settings.spec.pace).run,
     }
     git = settings.git

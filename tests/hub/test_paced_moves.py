@@ -1,9 +1,12 @@
 """Paced moves on real OCM, with the reconciler's own account and policies: a herd is spread within the pace,
-OCM leaves a lost cluster at once while no reconciler runs, and switching the pace moves nothing by itself.
+OCM leaves a lost cluster at once while no reconciler runs, switching the pace moves nothing by itself, and
+maintenance drains and cordons clusters.
 
 The clusters are without agents, and the scores are what an agent would measure: points that are free.
 """
 
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -13,8 +16,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
+from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger, read_ledger
+from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
@@ -126,6 +132,21 @@ class Herd:
                 found[cluster] = items
         return found
 
+    def maintain(self, *windows: Object) -> None:
+        """Writes the ConfigMap as `render` does."""
+        data = {"maintenance": msgspec.json.encode(windows).decode()}
+        self.hub.patch(CONFIG_MAP, MAINTENANCE_CONFIGMAP, {"data": data}, namespace=HUB_NAMESPACE)
+
+    def maintenance(self) -> MaintenanceState:
+        """Who is left on clusters that are drained."""
+        found = self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE) or {}
+        return read_state(found.get("data", {}).get("maintenance") or "{}")
+
+    def taints(self, cluster: str) -> dict[str, str]:
+        """Effects of the taints by key."""
+        spec = self.hub.get(MANAGED_CLUSTER, cluster)["spec"]
+        return {each["key"]: each["effect"] for each in spec.get("taints") or ()}
+
     def reconciling(self, pace: Object | None = PACE, **more: Any) -> Any:
         spec = {"pace": pace} if pace is not None else {}
         return reconciling(self.plane, spec=spec, name="pacing-reconciler", speed=FAST, **more)
@@ -135,6 +156,7 @@ class Herd:
         for name in self.names:
             self.hub.delete(PLACEMENT, name, namespace=ARGOCD)
         self.names = ()
+        self.maintain()
         if self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE) is not None:
             self.hub.delete(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE)
         for cluster in CLUSTERS:
@@ -244,3 +266,99 @@ def test_the_pace_is_switched_on_and_off(herd: Herd) -> None:
         assert herd.counts() == {"herd1": 2, "herd2": 1}
         herd.place(3, paced=False)
         herd.all_on("herd2")
+
+
+KEPT = {"key": "example.com/kept", "effect": "PreferNoSelect"}
+
+
+def window(action: str, *clusters: str, seconds: float = 86_400) -> Object:
+    """One that is open for so long."""
+    now = time.time()
+    return {
+        "name": f"{action.lower()}-now",
+        "action": action,
+        "clusters": list(clusters),
+        "start": timestamp_of(now - 60),
+        "end": timestamp_of(now + seconds),
+    }
+
+
+def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
+    """Ten applications leave the cluster that is best by its scores, never more than two at a time, while the
+    reconciler is killed twice. Nobody returns when the drain is over, and the taint of somebody else stays.
+    """
+    herd.place(10)
+    herd.all_on("herd1")
+    herd.free = {"herd1": 100, "herd2": 40, "herd3": 38, "herd4": 36}
+    herd.measure()
+    herd.hub.patch(MANAGED_CLUSTER, "herd1", {"spec": {"taints": [KEPT]}})
+    herd.maintain(window("Drain", "herd1"))
+    pace = {**PACE, "arrivalsPerCluster": 2, "settleSeconds": 2}
+    most = 0
+
+    def left(count: int) -> bool:
+        nonlocal most
+        herd.measure()
+        under_way = {each.placement for each in herd.ledger().under_way if each.admitted}
+        most = max(most, len(under_way), len({name for items in herd.items().values() for name in items}))
+        return herd.counts()["herd1"] <= count
+
+    for count in (8, 4):
+        with herd.reconciling(pace) as running:
+            wait_for(
+                lambda count=count: left(count),  # type: ignore[misc]
+                what=f"{count} left",
+                seen=herd.ledger,
+            )
+            os.kill(running.process.pid, signal.SIGKILL)
+    with herd.reconciling(pace) as running:
+        wait_for(lambda: left(0), what="nobody is left", seen=herd.ledger)
+        assert herd.taints("herd1") == {KEPT["key"]: "PreferNoSelect", MAINTENANCE_TAINT: "NoSelectIfNew"}
+        wait_for(
+            lambda: [(each.count, each.late) for each in herd.maintenance().drains] == [(0, False)],
+            what="the drain is done",
+            seen=herd.maintenance,
+        )
+        assert running.series("maintenance_left") == {'{cluster="herd1"}': 0.0}
+        wait_for(lambda: not list(herd.ledger().under_way), what="every move has ended", seen=herd.ledger)
+        herd.free["herd1"] = -50
+        herd.measure()
+        before = herd.where()
+        herd.maintain()
+        wait_for(
+            lambda: herd.taints("herd1") == {KEPT["key"]: "PreferNoSelect"},
+            what="our taint is gone",
+            seen=lambda: herd.taints("herd1"),
+        )
+        hold_for(lambda: herd.where() == before, what="nobody returns", seconds=2)
+    assert 1 <= most <= pace["concurrent"]
+    assert sum(herd.counts().values()) == 10
+
+
+def test_a_cordon_ends_with_its_window(herd: Herd) -> None:
+    """New applications go elsewhere while it is open. Freeze holds what Drain would move."""
+    herd.free = {"herd1": 80, "herd2": 100, "herd3": 40, "herd4": 0}
+    herd.measure()
+    herd.place(1)
+    herd.all_on("herd2")
+    drain = window("Drain", "herd2")
+    herd.maintain(window("Cordon", "herd1", seconds=25), drain, window("Freeze", "herd2"))
+    with herd.reconciling() as running:
+        for cluster in ("herd1", "herd2"):
+            wait_for(
+                lambda cluster=cluster: MAINTENANCE_TAINT in herd.taints(cluster),  # type: ignore[misc]
+                what=f"{cluster} is cordoned",
+                seen=running.process.tail,
+            )
+        herd.hub.apply(herd.placement("late"))
+        herd.names += ("late",)
+        wait_for(lambda: herd.where()["late"] == ("herd3",), what="it goes elsewhere", seen=herd.where)
+        wait_for(
+            lambda: MAINTENANCE_TAINT not in herd.taints("herd1"),
+            what="the cordon is over",
+            seen=lambda: herd.taints("herd1"),
+        )
+        assert herd.where()["herd-00"] == ("herd2",)
+        assert MAINTENANCE_TAINT in herd.taints("herd2")
+        herd.maintain(drain)
+        wait_for(lambda: herd.where()["herd-00"] == ("herd1",), what="it leaves", seen=herd.where)

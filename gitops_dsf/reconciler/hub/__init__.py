@@ -3,7 +3,7 @@
 view       the informers of every resource
 kinds      path, projection and reference of each kind
 scores     AddOnPlacementScores, a few bytes each
-masks      the ConfigMap with the masks
+rendered   the ConfigMaps with masks and maintenance
 decisions  the decision of each Placement, and since when it is unchanged
 api        the API client: no write without leadership
 """

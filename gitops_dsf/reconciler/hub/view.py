@@ -8,6 +8,9 @@ from typing import Any
 from prometheus_client import Gauge
 
 from dsf_runtime.informer import Informer
+from gitops_dsf.hub.maintenance import read_maintenance
+from gitops_dsf.hub.masks import read_masks
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY, MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.resources import (
     ADDONS,
     APPLICATION_SETS,
@@ -28,7 +31,7 @@ from gitops_dsf.reconciler.hub.kinds import (
     placement,
     scorer,
 )
-from gitops_dsf.reconciler.hub.masks import MaskPoll
+from gitops_dsf.reconciler.hub.rendered import ConfigMapPoll
 from gitops_dsf.reconciler.hub.scores import ScoreInformer
 
 
@@ -60,7 +63,16 @@ class HubView:
         self.applications = Informer(
             api=api, path=APPLICATIONS.within(argocd_namespace).path, project=application
         )
-        self.masks = MaskPoll(api=api, namespace=hub_namespace)
+        self.masks = ConfigMapPoll(
+            api=api, namespace=hub_namespace, name=MASKS_CONFIGMAP, key=MASKS_KEY, read=read_masks
+        )
+        self.maintenance = ConfigMapPoll(
+            api=api,
+            namespace=hub_namespace,
+            name=MAINTENANCE_CONFIGMAP,
+            key=MAINTENANCE_KEY,
+            read=read_maintenance,
+        )
         self.informers: Sequence[Informer[Any]] = (
             self.scorers,
             self.scores,
@@ -86,7 +98,7 @@ class HubView:
         found = next((informer.broken for informer in informers if informer.broken), "")
         return f"what it depends on may be outdated: {found}" if found else ""
 
-    async def synced(self, *sources: Informer[Any] | MaskPoll) -> None:
+    async def synced(self, *sources: Informer[Any] | ConfigMapPoll[Any]) -> None:
         """Waits until each of these was read once; by default all of them."""
         for source in sources or (*self.informers, self.masks):
             await source.synced.wait()
@@ -97,3 +109,4 @@ class HubView:
             for informer in self.informers:
                 group.create_task(informer.run())
             group.create_task(self.masks.run())
+            group.create_task(self.maintenance.run())

@@ -9,17 +9,19 @@ from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
-from gitops_dsf.hub.names import MOVES_CONFIGMAP
+from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
 from gitops_dsf.pacing.items import items_of, moving_in, pins_of, refuges_in
 from gitops_dsf.pacing.ledger import Ledger, Move, ledger_text
+from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of, state_text
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.queue import Queue, queue_of, queue_text
 from gitops_dsf.pacing.stored import LEDGER_KEY, QUEUE_KEY, MovesError, read_moves
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.configmap import OwnConfigMap
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
+from gitops_dsf.reconciler.maintenance.report import DrainReporter
 from gitops_dsf.reconciler.moves.rules import is_good
 from gitops_dsf.reconciler.pacing.progress import advance
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
@@ -45,6 +47,7 @@ class _Stored:
     item: dict[str, Any] | None
     ledger: Ledger
     queue: Queue
+    maintenance: MaintenanceState
 
 
 class PaceController:
@@ -59,6 +62,7 @@ class PaceController:
         self._reader = SituationReader(api=shared.api, view=shared.view)
         self._publisher = ItemPublisher(shared.api)
         self._report = PaceReporter(shared)
+        self._drains = DrainReporter(shared)
         self._shared = shared
         self._refuges = RefugePlanner()
         self._pause = pause
@@ -75,8 +79,9 @@ class PaceController:
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        for informer in (*self._informers, self._view.applications, self._view.sets):
-            await informer.synced.wait()
+        await self._view.synced(
+            *self._informers, self._view.applications, self._view.sets, self._view.maintenance
+        )
         while True:
             self._wake.clear()
             try:
@@ -93,6 +98,9 @@ class PaceController:
             return
         if outdated := self._view.untrusted(self._informers):
             raise ApiError(outdated)
+        if not self._view.maintenance.trusted:
+            msg = "the maintenance is not known yet, and may freeze moves"
+            raise ApiError(msg)
         now = self._api.now()
         before = await self._read()
         if self._pace is None:
@@ -111,7 +119,8 @@ class PaceController:
         )
         settle = max((self._pace.settle(each.ranking.measured_after) for each in paced.values()), default=0.0)
         ledger = ledger.pruned(self._pace, settle=settle, now=now)
-        inputs = await self._reader.read(paced, decided, now=now)
+        effect, maintenance = self._maintenance(paced, before.maintenance, now)
+        inputs = await self._reader.read(paced, decided, now=now, maintenance=effect)
         if unsettled:
             # OCM may have sent something to the cluster that is best now, and the ledger does not say so yet.
             admission = Admission(moves=(), waiting=() if self._last is None else self._last[2].waiting)
@@ -119,9 +128,9 @@ class PaceController:
             admission = await self._admission(inputs, ledger, now)
         ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
-        if ledger != before.ledger or queue != before.queue:
+        if (ledger, queue, maintenance) != (before.ledger, before.queue, before.maintenance):
             # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
-            await self._write(before, ledger, queue)
+            await self._write(before, ledger, queue, maintenance)
         self._shared.ledger = ledger
         refuges = await self._refuges.plan(
             inputs, ledger, pace=self._pace, published=refuges_in(published), now=now
@@ -129,6 +138,16 @@ class PaceController:
         pins = pins_of(ledger.under_way, ledger.decided)
         await self._publisher.publish(published, items_of(ledger.under_way, refuges, pins), pins)
         await self._report.show(before.ledger, ledger, queue, now=now)
+        await self._drains.show(before.maintenance, maintenance)
+
+    def _maintenance(
+        self, paced: Mapping[str, Paced], before: MaintenanceState, now: float
+    ) -> tuple[Effect, MaintenanceState]:
+        """What the windows that are open say, and how far drains are."""
+        items, namespace = self._view.maintenance.current or (), self._view.argocd_namespace
+        effect = effect_of(items, clusters=self._view.clusters.items, placements=paced, now=now)
+        decided = {f"{namespace}/{name}": found.clusters for name, found in self._decisions.items()}
+        return effect, state_of(items, effect, decided=decided, paced=paced.keys(), before=before, now=now)
 
     async def _admission(self, inputs: Inputs, ledger: Ledger, now: float) -> Admission:
         """The admission, computed beside the event loop, or the last one if nothing has changed."""
@@ -181,16 +200,23 @@ class PaceController:
         except MovesError as error:
             # Nobody knows what is under way, so nothing may begin.
             raise ApiError(str(error)) from error
-        return _Stored(item=item, ledger=found.ledger, queue=found.queue)
+        return _Stored(item=item, ledger=found.ledger, queue=found.queue, maintenance=found.maintenance)
 
-    async def _write(self, before: _Stored, ledger: Ledger, queue: Queue) -> None:
-        data = {LEDGER_KEY: ledger_text(ledger), QUEUE_KEY: queue_text(queue)}
+    async def _write(
+        self, before: _Stored, ledger: Ledger, queue: Queue, maintenance: MaintenanceState
+    ) -> None:
+        data = {
+            LEDGER_KEY: ledger_text(ledger),
+            QUEUE_KEY: queue_text(queue),
+            MAINTENANCE_KEY: state_text(maintenance),
+        }
         await self._stored.write(before.item, data)
 
     async def _clear(self, before: _Stored) -> None:
         """Takes away what an earlier pace left."""
-        if before.ledger != Ledger() or before.queue != Queue():
-            await self._write(before, Ledger(), Queue())
+        nothing = Ledger(), Queue(), MaintenanceState()
+        if (before.ledger, before.queue, before.maintenance) != nothing:
+            await self._write(before, *nothing)
         await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
 
 

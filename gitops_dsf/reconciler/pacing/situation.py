@@ -1,7 +1,7 @@
 """Reads what an admission depends on: the informers, and lists of the kinds that nothing else watches."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -14,6 +14,7 @@ from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.maintenance import CORDON, LEAVE, NOTHING, Effect, tainted
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -36,6 +37,8 @@ class Inputs:
     decided: Mapping[str, frozenset[str]]
     scores: Mapping[str, Mapping[str, Score]]
     """Those that rank paced Placements."""
+    maintenance: Effect = NOTHING
+    """What the open windows say. Cordoned clusters have the taint here before they have it on the hub."""
 
 
 class SituationReader:
@@ -66,7 +69,12 @@ class SituationReader:
         return found
 
     async def read(
-        self, paced: Mapping[str, Paced], decided: Mapping[str, frozenset[str]], *, now: float
+        self,
+        paced: Mapping[str, Paced],
+        decided: Mapping[str, frozenset[str]],
+        *,
+        now: float,
+        maintenance: Effect = NOTHING,
     ) -> Inputs:
         """What the wishes depend on. Raises ApiError, also when an informer may be outdated."""
         if now >= self._next:
@@ -76,12 +84,13 @@ class SituationReader:
             self._next = now + POLL_SECONDS
         resources = {term.resource for item in paced.values() for term in item.ranking.terms}
         return Inputs(
-            clusters=dict(self._view.clusters.items),
+            clusters=tainted(self._view.clusters.items, maintenance.cordoned, effect=CORDON),
             sets=self._sets,
             bindings=self._bindings,
             paced=paced,
             decided=decided,
             scores={name: dict(self._view.scores.of(name)) for name in sorted(resources)},
+            maintenance=maintenance,
         )
 
 
@@ -104,8 +113,18 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         decisions=pages,
         scores=inputs.scores,
     )
+    said = inputs.maintenance
+    left = tainted(inputs.clusters, said.drained, effect=LEAVE)
+    ordered = tuple(left[each.metadata.name] for each in state.clusters)
     return Situation(
-        hub=state, paced=inputs.paced, ledger=ledger, pace=pace, now=datetime.fromtimestamp(now, UTC)
+        hub=state,
+        paced=inputs.paced,
+        ledger=ledger,
+        pace=pace,
+        now=datetime.fromtimestamp(now, UTC),
+        frozen=said.frozen,
+        drained=replace(state, clusters=ordered) if said.drained else None,
+        leaving=frozenset(said.drained),
     )
 
 

@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 
 from dsf_runtime.clock import monotonic
-from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
 from gitops_dsf.pacing.ledger import Ledger, Move, read_ledger
+from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
+from gitops_dsf.reconciler.maintenance.controller import MaintenanceController
 from gitops_dsf.reconciler.pacing.controller import PaceController
 from gitops_dsf.repository.model.pace import Pace
 from gitops_dsf.simulator import HubState, simulate
@@ -57,6 +59,22 @@ class PaceHub(ObjectHub):
             },
             {"kind": "ManagedClusterSetBinding", "metadata": {"name": "all", "namespace": ARGOCD}},
         )
+        self.maintain()
+
+    def maintain(self, *windows: Object) -> None:
+        """The ConfigMap that `render` writes."""
+        data = {MAINTENANCE_KEY: msgspec.json.encode(windows).decode()}
+        self.put("configmaps", MAINTENANCE_CONFIGMAP, namespace=HUB, data=data)
+
+    def maintenance(self) -> MaintenanceState:
+        """What the reconciler says of maintenance."""
+        found = self.get("configmaps", MOVES_SCORE, namespace=HUB) or {}
+        return read_state(found.get("data", {}).get(MAINTENANCE_KEY) or "{}")
+
+    def taints(self, cluster: str) -> list[Object]:
+        found = self.get("managedclusters", cluster)
+        assert found is not None
+        return list(found["spec"].get("taints") or [])
 
     def cluster(self, name: str, free: int, **spec: Any) -> None:
         self.put("managedclusters", name, kind="ManagedCluster", spec={"hubAcceptsClient": True, **spec})
@@ -184,7 +202,8 @@ async def leading(hub: PaceHub, *, pace: Pace | None = PACE) -> AsyncIterator[Re
     async with hub.api() as api:
         replica = Replica(api, clock=monotonic)
         controller = PaceController(replica.shared, pace=pace)
-        async with running(replica.view), running(controller):
+        taints = MaintenanceController(replica.shared)
+        async with running(replica.view), running(controller), running(taints):
             yield replica
 
 

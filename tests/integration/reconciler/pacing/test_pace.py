@@ -256,7 +256,7 @@ def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
         async with PaceHub() as hub:
             herd(hub, {"c1": 50, "c2": 50}, count=1, on="c1")
             async with leading(hub) as replica:
-                await asyncio.sleep(30)
+                await asyncio.sleep(60)
                 writes = len(hub.writes)
                 hub.put("addonplacementscores", "other", namespace="c1", kind="AddOnPlacementScore")
                 await asyncio.sleep(60)

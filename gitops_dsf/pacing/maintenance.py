@@ -1,0 +1,217 @@
+"""What open windows of maintenance mean, and how far drains are. Pure."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period, open_period
+from gitops_dsf.hub.names import MAINTENANCE_TAINT
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, Taint
+from gitops_dsf.hub.selectors import lenient_selector
+from gitops_dsf.hub.timestamp import timestamp_of
+
+CORDON: Final = "NoSelectIfNew"
+"""Effect of the taint: a Placement keeps the cluster if it has it already."""
+LEAVE: Final = "NoSelect"
+"""Effect that asks the simulator where a Placement would go without the cluster. Never written to a hub."""
+MOST_DRAINS: Final = 500
+"""Clusters that are listed."""
+MOST_NAMED: Final = 100
+"""Placements of a cluster that are listed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drained:
+    """Why a cluster is drained."""
+
+    maintenance: str
+    period: Period
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effect:
+    """What the open windows say."""
+
+    cordoned: frozenset[str] = frozenset()
+    """Clusters that no application may enter: those that are cordoned or drained."""
+    drained: Mapping[str, Drained] = field(default_factory=dict)
+    """By cluster."""
+    frozen: Mapping[str, str] = field(default_factory=dict)
+    """Why an application (namespace/name) or a cluster takes no part in moves."""
+
+
+class Drain(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How far the drain of a cluster is. Times are seconds since 1970."""
+
+    cluster: str
+    maintenance: str
+    since: float
+    """When it was seen first."""
+    until: float
+    """When its window ends."""
+    first: int
+    """Paced Placements that had to leave at the beginning."""
+    count: int
+    """Paced Placements that are left."""
+    left: tuple[str, ...] = ()
+    """The first of them, by namespace/name."""
+    stays: tuple[str, ...] = ()
+    """The first Placements that are not paced, which no drain moves."""
+    late: bool = False
+    """Whether the end of the window will not be met, as far as its moves so far tell."""
+
+
+class Stage(Struct, frozen=True, omit_defaults=True):
+    """Whether a window is open. Times are seconds since 1970."""
+
+    name: str
+    action: str
+    open: bool = False
+    changes: float | None = None
+    """When it opens or closes next; absent for a window that is past."""
+
+
+class MaintenanceState(Struct, frozen=True):
+    """What `status` shows of maintenance."""
+
+    windows: tuple[Stage, ...] = ()
+    drains: Annotated[tuple[Drain, ...], Meta(max_length=MOST_DRAINS)] = ()
+
+
+NOTHING: Final = Effect()
+
+
+def effect_of(
+    items: Iterable[Maintenance],
+    *,
+    clusters: Mapping[str, ManagedCluster],
+    placements: Iterable[str],
+    now: float,
+) -> Effect:
+    """What the windows that are open now mean. `placements` are the paced ones, by namespace/name."""
+    keys = tuple(placements)
+    cordoned, drained, frozen = set[str](), dict[str, Drained](), dict[str, str]()
+    for item in items:
+        period = open_period(item.window, now)
+        if period is None:
+            continue
+        chosen = _clusters_of(item, clusters)
+        if item.action is Action.FREEZE:
+            why = f"maintenance {item.name} freezes it until {timestamp_of(period.end)}"
+            names = frozenset(item.applications or ())
+            frozen |= dict.fromkeys(chosen, why)
+            frozen |= {key: why for key in keys if key.partition("/")[2] in names}
+            continue
+        cordoned |= chosen
+        if item.action is Action.DRAIN:
+            for name in chosen:
+                known = drained.get(name)
+                if known is None or known.period.end < period.end:
+                    drained[name] = Drained(maintenance=item.name, period=period)
+    return Effect(cordoned=frozenset(cordoned), drained=drained, frozen=frozen)
+
+
+def tainted(
+    clusters: Mapping[str, ManagedCluster], names: Collection[str], *, effect: str
+) -> dict[str, ManagedCluster]:
+    """The clusters, with our taint on those of these names."""
+    taint = Taint(key=MAINTENANCE_TAINT, effect=effect)
+    found = dict(clusters)
+    for name in names:
+        item = found.get(name)
+        if item is not None:
+            kept = tuple(each for each in item.taints if each.key != MAINTENANCE_TAINT)
+            spec = replace(item.spec or ManagedClusterSpec(), taints=(*kept, taint))
+            found[name] = replace(item, spec=spec)
+    return found
+
+
+def state_of(
+    items: Iterable[Maintenance],
+    effect: Effect,
+    *,
+    decided: Mapping[str, Collection[str]],
+    paced: Collection[str],
+    before: MaintenanceState,
+    now: float,
+) -> MaintenanceState:
+    """How far windows and drains are. `decided` are the clusters of every Placement, by namespace/name."""
+    known = {(each.cluster, each.maintenance, each.until): each for each in before.drains}
+    on: dict[str, list[str]] = {name: [] for name in effect.drained}
+    for key in sorted(decided):
+        for cluster in decided[key]:
+            if cluster in on:
+                on[cluster].append(key)
+    return MaintenanceState(
+        windows=tuple(_stage(item, now) for item in items),
+        drains=tuple(_drains(effect, on, frozenset(paced), known, now))[:MOST_DRAINS],
+    )
+
+
+def read_state(text: str | bytes) -> MaintenanceState:
+    """Reads JSON. Raises msgspec.DecodeError."""
+    return msgspec.json.decode(text, type=MaintenanceState)
+
+
+def state_text(state: MaintenanceState) -> str:
+    """The state as JSON."""
+    return msgspec.json.encode(state).decode()
+
+
+def _clusters_of(item: Maintenance, clusters: Mapping[str, ManagedCluster]) -> frozenset[str]:
+    if item.clusters is not None:
+        return frozenset(item.clusters)
+    if item.cluster_selector is None:
+        return frozenset()
+    selector = lenient_selector(item.cluster_selector)
+    return frozenset(name for name, each in clusters.items() if selector.matches(each.labels))
+
+
+def _stage(item: Maintenance, now: float) -> Stage:
+    found = next_period(item.window, now)
+    if found is None:
+        return Stage(item.name, str(item.action))
+    is_open = found.start <= now
+    return Stage(item.name, str(item.action), is_open, found.end if is_open else found.start)
+
+
+def _drains(
+    effect: Effect,
+    on: Mapping[str, list[str]],
+    paced: frozenset[str],
+    known: Mapping[tuple[str, str, float], Drain],
+    now: float,
+) -> Iterator[Drain]:
+    for cluster, why in sorted(effect.drained.items()):
+        left = [key for key in on[cluster] if key in paced]
+        stays = [key for key in on[cluster] if key not in paced]
+        earlier = known.get((cluster, why.maintenance, why.period.end))
+        since = now if earlier is None else earlier.since
+        # An application may have arrived at the last moment before the cordon.
+        first = len(left) if earlier is None else max(earlier.first, len(left))
+        yield Drain(
+            cluster=cluster,
+            maintenance=why.maintenance,
+            since=since,
+            until=why.period.end,
+            first=first,
+            count=len(left),
+            left=tuple(left[:MOST_NAMED]),
+            stays=tuple(stays[:MOST_NAMED]),
+            late=_late(len(left), first - len(left), since=since, until=why.period.end, now=now),
+        )
+
+
+def _late(left: int, gone: int, *, since: float, until: float, now: float) -> bool:
+    """Whether the rest takes longer than there is time, at the rate so far. Without any departure it is late
+    when half of the time has passed.
+    """
+    if not left:
+        return False
+    if not gone:
+        return now > (since + until) / 2
+    return now + left * (now - since) / gone > until

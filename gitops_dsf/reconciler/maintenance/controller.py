@@ -1,0 +1,117 @@
+"""The control loop of maintenance: gives clusters the taint, and takes it away."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import happens_within
+from gitops_dsf.hub.names import MAINTENANCE_TAINT
+from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.resources import CLUSTERS
+from gitops_dsf.pacing.maintenance import CORDON, effect_of
+from gitops_dsf.reconciler.maintenance.report import about_maintenance
+from gitops_dsf.reconciler.shared import Shared
+
+LOG = logging.getLogger(__name__)
+INTERVAL_SECONDS: Final = 10.0
+"""Between two looks, unless a cluster changes."""
+PAUSE_SECONDS: Final = 1.0
+"""Shortest time between two looks."""
+OURS: Final = {"key": MAINTENANCE_TAINT, "effect": CORDON}
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    taints: tuple[dict[str, Any], ...] | None = None
+
+
+class _Cluster(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    spec: _Spec = _Spec()
+
+
+class MaintenanceController:
+    """Writes one taint of ManagedClusters, with the resourceVersion that was read: OCM writes the same list.
+
+    While the windows are not known, taints stay as they are.
+    """
+
+    def __init__(self, shared: Shared, *, pause: float = PAUSE_SECONDS) -> None:
+        self._api, self._view, self._events = shared.api, shared.view, shared.events
+        self._pause = pause
+        self._wake = asyncio.Event()
+        self.passes = 0
+        """Number of complete passes."""
+        self._view.clusters.listen(lambda _key, _item: self._wake.set())
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        await self._view.synced(self._view.clusters, self._view.maintenance)
+        while True:
+            self._wake.clear()
+            try:
+                await self._look()
+            except ApiError as error:
+                LOG.warning("maintenance is not carried out now: %s", error)
+            self.passes += 1
+            await asyncio.sleep(self._pause)
+            await happens_within(self._wake, seconds=INTERVAL_SECONDS - self._pause)
+
+    async def _look(self) -> None:
+        items, clusters = self._view.maintenance.current, self._view.clusters.items
+        if items is None or not self._api.clock.known:
+            return
+        if outdated := self._view.untrusted((self._view.clusters,)):
+            raise ApiError(outdated)
+        effect = effect_of(items, clusters=clusters, placements=(), now=self._api.now())
+        for name in sorted(clusters):
+            wanted = name in effect.cordoned
+            if wanted != _has(clusters[name]):
+                try:
+                    await self._write(name, wanted=wanted)
+                except ApiError as error:
+                    if error.status != HTTPStatus.CONFLICT:
+                        LOG.warning("cluster %s keeps its taints for now: %s", name, error)
+
+    async def _write(self, name: str, *, wanted: bool) -> None:
+        found = await self._api.one(CLUSTERS.path, name, _cluster)
+        if found is None:
+            return
+        before = found.spec.taints or ()
+        after = _without_ours(before) + ([OURS] if wanted else [])
+        if wanted and any(_is_ours(each) for each in before):
+            return
+        if list(before) == after:
+            return
+        change = {
+            "metadata": {"resourceVersion": found.metadata.resource_version},
+            "spec": {"taints": after or None},
+        }
+        await self._api.merge(f"{CLUSTERS.path}/{name}", change)
+        reason = "ClusterCordoned" if wanted else "ClusterUncordoned"
+        message = f"{name}: the taint {MAINTENANCE_TAINT} is {'set' if wanted else 'gone'}"
+        await self._events.say(about_maintenance(self._view.hub_namespace), reason, message)
+
+
+def _cluster(raw: msgspec.Raw) -> _Cluster:
+    return msgspec.json.decode(raw, type=_Cluster)
+
+
+def _has(cluster: ManagedCluster) -> bool:
+    return any(each.key == MAINTENANCE_TAINT and each.effect == CORDON for each in cluster.taints)
+
+
+def _is_ours(taint: dict[str, Any]) -> bool:
+    return bool(taint.get("key") == MAINTENANCE_TAINT and taint.get("effect") == CORDON)
+
+
+def _without_ours(taints: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each for each in taints if each.get("key") != MAINTENANCE_TAINT]
