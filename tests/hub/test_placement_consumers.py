@@ -90,7 +90,9 @@ def served(hub: Client, crds: Binaries) -> Iterator[None]:
         hub.delete("apiextensions.k8s.io/v1/CustomResourceDefinition", item["metadata"]["name"])
 
 
-EXAMPLES_OF = frozenset({"admissionchecks", "clusterqueues", "policies", "placementbindings"})
+EXAMPLES_OF = frozenset(
+    {"admissionchecks", "clusterqueues", "multikueueconfigs", "policies", "placementbindings"}
+)
 
 
 def examples() -> list[Object]:
@@ -120,6 +122,30 @@ def test_an_example_is_what_its_crd_takes(item: Object, hub: Client) -> None:
             hub.apply(broken)
     finally:
         hub.delete(kind, item["metadata"]["name"], namespace=namespace)
+
+
+@pytest.mark.usefixtures("served")
+def test_a_multikueueconfig_takes_as_many_clusters_as_the_page_says(hub: Client) -> None:
+    [most] = map(int, re.findall(r"A MultiKueueConfig takes at most (\d+) clusters", PAGE))
+    kind = "kueue.x-k8s.io/v1beta2/MultiKueueConfig"
+    wait_for(lambda: hub.path(kind), what=f"the hub lists {kind}")
+
+    def config(clusters: int) -> Object:
+        api_version, _, name = kind.rpartition("/")
+        return {
+            "apiVersion": api_version,
+            "kind": name,
+            "metadata": {"name": "limit"},
+            # In an order that is not the alphabet's: the dispatcher takes them in this one.
+            "spec": {"clusters": [f"cluster{number:02}" for number in range(clusters, 0, -1)]},
+        }
+
+    try:
+        assert hub.apply(config(most))["spec"] == config(most)["spec"]
+        with pytest.raises(ApiError, match="must have at most"):
+            hub.apply(config(most + 1))
+    finally:
+        hub.delete(kind, "limit")
 
 
 def contains(answer: object, wanted: object) -> bool:
