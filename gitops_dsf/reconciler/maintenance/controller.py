@@ -74,7 +74,7 @@ class MaintenanceController:
         effect = effect_of(items, clusters=clusters, placements=(), now=self._api.now())
         for name in sorted(clusters):
             wanted = name in effect.cordoned
-            if wanted != _has(clusters[name]):
+            if _effects(clusters[name]) != ([CORDON] if wanted else []):
                 try:
                     await self._write(name, wanted=wanted)
                 except ApiError as error:
@@ -86,9 +86,7 @@ class MaintenanceController:
         if found is None:
             return
         before = found.spec.taints or ()
-        after = _without_ours(before) + ([OURS] if wanted else [])
-        if wanted and any(_is_ours(each) for each in before):
-            return
+        after = _taints(before, wanted=wanted)
         if list(before) == after:
             return
         change = {
@@ -105,13 +103,15 @@ def _cluster(raw: msgspec.Raw) -> _Cluster:
     return msgspec.json.decode(raw, type=_Cluster)
 
 
-def _has(cluster: ManagedCluster) -> bool:
-    return any(each.key == MAINTENANCE_TAINT and each.effect == CORDON for each in cluster.taints)
+def _effects(cluster: ManagedCluster) -> list[str]:
+    """Effects of our taint."""
+    return [each.effect for each in cluster.taints if each.key == MAINTENANCE_TAINT]
 
 
-def _is_ours(taint: dict[str, Any]) -> bool:
-    return bool(taint.get("key") == MAINTENANCE_TAINT and taint.get("effect") == CORDON)
-
-
-def _without_ours(taints: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each for each in taints if each.get("key") != MAINTENANCE_TAINT]
+def _taints(before: Sequence[dict[str, Any]], *, wanted: bool) -> list[dict[str, Any]]:
+    """The taints as they should be. One that is there stays word for word, because OCM refuses another
+    timeAdded (docs/contributing/behaviour.md#taints-that-ocm-sets).
+    """
+    others = [each for each in before if each.get("key") != MAINTENANCE_TAINT]
+    ours = [each for each in before if each.get("key") == MAINTENANCE_TAINT and each.get("effect") == CORDON]
+    return others + ((ours[:1] or [OURS]) if wanted else [])

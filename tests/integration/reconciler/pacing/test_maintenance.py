@@ -92,7 +92,7 @@ def test_taints_of_others_are_never_touched() -> None:
             herd(hub, {"c1": 0, "c2": 0, "c3": 0}, count=0, on="c1")
             hub.cluster("c1", 0, taints=[THEIRS])
             hub.cluster("c2", 0, taints=[OURS, THEIRS])
-            hub.cluster("c3", 0, taints=[OURS])
+            hub.cluster("c3", 0, taints=[{**OURS, "effect": "NoSelect"}])
             hub.maintain(window("Cordon", "c1", opens=100.0, closes=200.0))
             async with leading(hub):
                 await asyncio.sleep(50)
