@@ -173,18 +173,20 @@ def test_waves_wait_for_cooldown_and_end() -> None:
 @pytest.mark.parametrize(
     ("phase", "expected"),
     [
-        (Phase.ADMITTED, [["b"]]),
-        (Phase.HANDOVER, [["b"]]),
-        (Phase.WITHDRAWN, [["a"], ["b"]]),
+        (Phase.ADMITTED, [("b", "c3")]),
+        (Phase.HANDOVER, [("b", "c3")]),
+        (Phase.WITHDRAWN, [("a", "c2"), ("b", "c3")]),
     ],
 )
-def test_waves_begin_when_what_is_under_way_is_done(phase: Phase, expected: list[list[str]]) -> None:
-    """OCM has followed a handover, will follow an admitted move, and not one that is withdrawn."""
+def test_waves_begin_when_what_is_under_way_is_done(phase: Phase, expected: list[tuple[str, str]]) -> None:
+    """OCM has followed a handover, will follow an admitted move, and not one that is withdrawn. After a move
+    to c2, with a demand of 5, c3 is better.
+    """
     on = "c2" if phase is Phase.HANDOVER else "c1"
     under_way = Move(placement="ns/a", source="c1", target="c2", since=SECONDS, phase=phase)
     pace = replace(PACE, concurrent=1, cooldown_seconds=0)
-    found = situation(herd(FOUR, {"a": (on,), "b": ("c1",)}), pace=pace, moves=[under_way])
-    shown = [[wish.placement.removeprefix("ns/") for wish in wave] for wave in waves(found)]
+    found = situation(herd(FOUR, {"a": (on,), "b": ("c1",)}, demand=5), pace=pace, moves=[under_way])
+    shown = [(wish.placement.removeprefix("ns/"), wish.target) for wave in waves(found) for wish in wave]
     assert shown == expected
 
 
