@@ -18,7 +18,7 @@ from gitops_dsf.views.status.model import (
     ScorerView,
     Standing,
 )
-from gitops_dsf.views.status.queue import QueueView, waiting_text
+from gitops_dsf.views.status.queue import QueueView, draining_text, waiting_text
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
@@ -249,7 +249,8 @@ def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iter
 
 
 def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
-    """Paced moves, each on a line."""
+    """Paced moves and drains, each on a line."""
+    yield from (f"  {draining_text(each)}" for each in view.draining or ())
     for move in view.under_way:
         by = "" if move.admitted else ", by OCM itself"
         way = f"{move.placement}: {move.source or 'new'} -> {move.target}"

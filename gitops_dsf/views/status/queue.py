@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.stored import StoredMoves
+from gitops_dsf.wording import names_text
 
 
 class MoveView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
@@ -39,18 +40,37 @@ class WaitingView(Struct, frozen=True, kw_only=True, rename={"source": "from", "
     """When it may begin, if only time must pass."""
 
 
+class DrainView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A cluster that is drained."""
+
+    cluster: str
+    maintenance: str
+    until: str
+    """When its window ends."""
+    count: int
+    """Paced Placements that are left."""
+    left: tuple[str, ...]
+    """The first of them, by namespace/name."""
+    stays: tuple[str, ...]
+    """The first Placements that are not paced, which no drain moves."""
+    late: bool
+    """Whether the end of the window will not be met, as far as its moves so far tell."""
+
+
 class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):
     """Paced moves of a hub."""
 
     under_way: tuple[MoveView, ...]
     waiting: tuple[WaitingView, ...]
     """The largest gain first."""
+    draining: tuple[DrainView, ...] | UnsetType = UNSET
+    """Clusters that are drained; absent while none is."""
 
 
 def queue_view(
     moves: StoredMoves | None, *, placements: Collection[str] | None, cluster: str | None
 ) -> QueueView | None:
-    """The queue of these Placements (None means all) and this cluster; None if there is no move."""
+    """The queue of these Placements (None means all) and this cluster; None if there is nothing to show."""
     if moves is None:
         return None
 
@@ -83,7 +103,22 @@ def queue_view(
         for each in moves.queue.waiting
         if shown(each.placement, each.source, each.target)
     )
-    return QueueView(under_way=under_way, waiting=waiting) if under_way or waiting else None
+    draining = tuple(
+        DrainView(
+            cluster=each.cluster,
+            maintenance=each.maintenance,
+            until=timestamp_of(each.until),
+            count=each.count,
+            left=each.left,
+            stays=each.stays,
+            late=each.late,
+        )
+        for each in moves.maintenance.drains
+        if cluster in (None, each.cluster)
+    )
+    if not (under_way or waiting or draining):
+        return None
+    return QueueView(under_way=under_way, waiting=waiting, draining=draining or UNSET)
 
 
 def waiting_text(each: WaitingView) -> str:
@@ -93,3 +128,11 @@ def waiting_text(each: WaitingView) -> str:
         f"{each.placement}: {each.source} -> {each.target} ({each.points:+g} points) waits since"
         f" {each.since}: {each.reason}: {each.message}{until}"
     )
+
+
+def draining_text(each: DrainView) -> str:
+    """`eu-1 is drained (patch) until ...: 2 left (argocd/a, argocd/b)`."""
+    left = f"{each.count} left ({names_text(each.left)})" if each.count else "nobody is left"
+    stays = f"; not paced, so they stay: {names_text(each.stays)}" if each.stays else ""
+    late = "; the end will not be met" if each.late else ""
+    return f"{each.cluster} is drained ({each.maintenance}) until {each.until}: {left}{stays}{late}"

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from gitops_dsf.cli.status_text import queue_lines
 from gitops_dsf.views.status import Filter, build
 from gitops_dsf.views.status.document import document
 from gitops_dsf.views.status.queue import QueueView, waiting_text
@@ -84,3 +86,29 @@ def test_the_queue_is_narrowed_down_as_the_rest(only: dict[str, str], expected: 
     found = shown(hub(UNDER_WAY, waiting=(WAITING,)), **only)
     assert found is not None
     assert [each.placement for each in (*found.under_way, *found.waiting)] == expected
+
+
+def test_who_is_left_on_a_cluster_that_is_drained() -> None:
+    """And who stays, because no pace moves it. Another cluster's drain is not shown with `--cluster`."""
+    drain = {
+        "cluster": "c1",
+        "maintenance": "patch",
+        "since": SECONDS,
+        "until": SECONDS + 3600,
+        "first": 3,
+        "count": 1,
+        "left": ["argocd/a"],
+        "stays": ["argocd/batch"],
+        "late": True,
+    }
+    moves = paced_moves({"moves": []}, {"waiting": []})
+    moves["data"]["maintenance"] = msgspec.json.encode({"drains": [drain]}).decode()
+    objects = [*hub()[:-1], moves]
+    found = shown(objects)
+    assert found is not None
+    (line,) = queue_lines(found, everything=False)
+    assert line == (
+        "  c1 is drained (patch) until 2026-06-01T13:00:00Z: 1 left (argocd/a); not paced, so they stay:"
+        " argocd/batch; the end will not be met"
+    )
+    assert shown(objects, cluster="c2") is None
