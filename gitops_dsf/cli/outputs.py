@@ -22,6 +22,7 @@ from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
 from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.model import ApplicationView, Cell, PlacementView
 from gitops_dsf.views.status.queue import QueueView
+from gitops_dsf.views.status.refuges import FailoverView
 
 
 class Finding(ErrorFinding, frozen=True, kw_only=True):
@@ -104,6 +105,7 @@ class StatusOutput(TypedDict):
     placements: list[PlacementView]
     applications: list[ApplicationView]
     queue: NotRequired[QueueView]
+    refuges: NotRequired[list[FailoverView]]
 
 
 class DoctorHub(TypedDict):

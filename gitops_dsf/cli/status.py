@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh,
 expired or missing, with age and value; for each Placement its decision and the nearest score that would flip
-it; for each application where it should be and where it is; which paced moves are under way or wait. Reads
-the hub and writes nothing. What may not be read, or is not installed, is named and left out."""
+it; for each application where it should be and where it is; which paced moves are under way or wait, and
+where applications go when a cluster fails. Reads the hub and writes nothing. What may not be read, or is not
+installed, is named and left out."""
 
 EXAMPLES = """\
 examples:

@@ -19,6 +19,7 @@ from gitops_dsf.views.status.model import (
     Standing,
 )
 from gitops_dsf.views.status.queue import QueueView, draining_text, waiting_text
+from gitops_dsf.views.status.refuges import FailoverView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
@@ -55,6 +56,9 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     if view.queue is not None:
         yield from ("", "Paced moves")
         yield from queue_lines(view.queue, everything=everything)
+    if view.refuges:
+        yield from ("", "Refuges")
+        yield from _refuges(view.refuges, everything=everything)
 
 
 def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
@@ -259,6 +263,15 @@ def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
     yield from (f"  {waiting_text(each)}" for each in shown)
     if len(shown) < len(view.waiting):
         yield f"  and {len(view.waiting) - len(shown)} more that wait; --placement or --all shows them"
+
+
+def _refuges(views: Sequence[FailoverView], *, everything: bool) -> Iterator[str]:
+    shown = views if everything else views[:ROWS]
+    for item in shown:
+        moves = [f"{each.placement.partition('/')[2]} -> {each.target}" for each in item.moves]
+        yield f"  if {item.cluster} fails: {names_text(moves, most=len(moves) if everything else ROWS)}"
+    if len(shown) < len(views):
+        yield f"  and {plural(len(views) - len(shown), 'cluster')} more; --cluster or --all shows them"
 
 
 def _follows(item: ApplicationView) -> str:

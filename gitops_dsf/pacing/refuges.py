@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from gitops_dsf.hub.pace import PacedRanking, Term
+from gitops_dsf.hub.pace import MOVES_SCORE, PacedRanking, Term
+from gitops_dsf.hub.scores import Scores
+from gitops_dsf.pacing.items import refuges_in
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
 from gitops_dsf.simulator.prioritizers import own_decisions
@@ -185,6 +187,12 @@ def _total(ranking: PacedRanking) -> int:
 
 def _item(term: Term) -> tuple[str, str]:
     return term.resource, term.dimension
+
+
+def published_refuges(scores: Scores) -> Refuges:
+    """The refuges that the reconciler has published."""
+    column = scores.get(MOVES_SCORE, {})
+    return refuges_in({cluster: dict(score.items()) for cluster, score in column.items()})
 
 
 def by_lost_cluster(refuges: Refuges, decided: Mapping[str, Iterable[str]]) -> dict[str, dict[str, str]]:

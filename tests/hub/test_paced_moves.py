@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
-from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
+from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, REFUGE, PacedRanking, Term
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger, read_ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
@@ -31,8 +31,10 @@ from tests.hub.scenario.fleet import Fleet, write_fleet
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.placements import (
     BINDING,
+    DECISION,
     MANAGED_CLUSTER,
     PLACEMENT,
+    PLACEMENT_LABEL,
     SCORE,
     binding,
     builtin,
@@ -66,34 +68,35 @@ class Herd:
     """Points that a cluster has free without any application."""
     names: tuple[str, ...] = ()
 
-    def place(self, count: int, *, paced: bool = True) -> None:
-        """Placements of one cluster each."""
+    def place(self, count: int, *, paced: bool = True, refuges: bool = False, clusters: int = 1) -> None:
+        """Placements of so many clusters each."""
         self.names = tuple(f"herd-{number:02}" for number in range(count))
         for name in self.names:
-            self.hub.apply(self.placement(name, paced=paced))
+            self.hub.apply(self.placement(name, paced=paced, refuges=refuges, clusters=clusters))
 
-    def placement(self, name: str, *, paced: bool = True) -> Object:
+    def placement(self, name: str, *, paced: bool = True, refuges: bool = False, clusters: int = 1) -> Object:
         score = score_prioritizer(RESOURCE, RESOURCE)
         if not paced:
             return placement(
                 name,
                 namespace=ARGOCD,
                 clusterSets=[SET_NAME],
-                numberOfClusters=1,
+                numberOfClusters=clusters,
                 prioritizerPolicy=exact(score),
             )
         item = placement(
             name,
             namespace=ARGOCD,
             clusterSets=[SET_NAME],
-            numberOfClusters=1,
+            numberOfClusters=clusters,
             prioritizerPolicy=exact(
                 score,
                 score_prioritizer(MOVES_SCORE, f"{ARGOCD}/{name}", weight=HOLD_WEIGHT),
                 builtin("Steady", weight=HOLD_WEIGHT),
             ),
         )
-        ranking = PacedRanking((Term(RESOURCE, RESOURCE, 1, demand=DEMAND),), steady=0)
+        term = Term(RESOURCE, RESOURCE, 1, demand=DEMAND)
+        ranking = PacedRanking((term,), steady=0, refuges=refuges)
         item["metadata"]["annotations"] = {PACE_ANNOTATION: msgspec.json.encode(ranking).decode()}
         return item
 
@@ -147,6 +150,15 @@ class Herd:
         spec = self.hub.get(MANAGED_CLUSTER, cluster)["spec"]
         return {each["key"]: each["effect"] for each in spec.get("taints") or ()}
 
+    def refuges(self) -> dict[str, str]:
+        """The clusters of standing items by name of the Placement."""
+        return {
+            name.partition("/")[2]: cluster
+            for cluster, items in self.items().items()
+            for name, value in items.items()
+            if value == REFUGE
+        }
+
     def reconciling(self, pace: Object | None = PACE, **more: Any) -> Any:
         spec = {"pace": pace} if pace is not None else {}
         return reconciling(self.plane, spec=spec, name="pacing-reconciler", speed=FAST, **more)
@@ -155,6 +167,10 @@ class Herd:
         """Takes away what a test left."""
         for name in self.names:
             self.hub.delete(PLACEMENT, name, namespace=ARGOCD)
+        for item in self.hub.list(DECISION, namespace=ARGOCD):
+            # Else they are collected later, when a Placement of the same name has taken them over.
+            if item["metadata"].get("labels", {}).get(PLACEMENT_LABEL) in self.names:
+                self.hub.delete(DECISION, item["metadata"]["name"], namespace=ARGOCD)
         self.names = ()
         self.maintain()
         if self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE) is not None:
@@ -362,3 +378,63 @@ def test_a_cordon_ends_with_its_window(herd: Herd) -> None:
         assert MAINTENANCE_TAINT in herd.taints("herd2")
         herd.maintain(drain)
         wait_for(lambda: herd.where()["herd-00"] == ("herd1",), what="it leaves", seen=herd.where)
+
+
+def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler(herd: Herd) -> None:
+    """Twenty applications on a cluster that becomes unreachable, others with 62, 58 and 55 points: they are
+    within ten points of even at once, and nothing moved before.
+    """
+    herd.free = {"herd1": 90, "herd2": 62, "herd3": 58, "herd4": 55}
+    herd.measure()
+    herd.place(20, refuges=True)
+    herd.all_on("herd1")
+    with herd.reconciling({**PACE, "refuges": True}) as running:
+        wait_for(lambda: len(herd.refuges()) == 20, what="all have a refuge", seen=herd.items)
+        hold_for(lambda: herd.counts() == {"herd1": 20}, what="a refuge moves nobody", seconds=2)
+        assert admitted(running) == 0
+    planned = herd.refuges()
+    herd.plane.set_available("herd1", "Unknown")
+    try:
+        wait_for(
+            lambda: herd.where() == {name: (cluster,) for name, cluster in planned.items()},
+            what="all went to their refuges",
+            seen=herd.where,
+        )
+        assert herd.plane.taints("herd1") == ["cluster.open-cluster-management.io/unreachable"]
+        free = herd.measure()
+        left = [free[name] for name in ("herd2", "herd3", "herd4")]
+        assert max(left) - min(left) <= 10, herd.counts()
+        with herd.reconciling({**PACE, "refuges": True}):
+            wait_for(
+                lambda: all((cluster,) != herd.where()[name] for name, cluster in herd.refuges().items()),
+                what="nobody has its own cluster as a refuge",
+                seen=herd.items,
+            )
+            assert len(herd.refuges()) == 20
+    finally:
+        herd.plane.set_available("herd1", "True")
+
+
+def test_a_placement_of_two_clusters_leaves_the_one_that_was_admitted(herd: Herd) -> None:
+    """Although the scores would have it leave the other one, as soon as an item draws it to the target."""
+    herd.free = {"herd1": 60, "herd2": 50, "herd3": 0, "herd4": 0}
+    for cluster, value in herd.free.items():
+        publish(herd.hub, cluster, RESOURCE, {RESOURCE: value})
+    herd.place(1, refuges=True, clusters=2)
+    name = herd.names[0]
+    wait_for(
+        lambda: set(herd.where()[name]) == {"herd1", "herd2"}, what="the first decision", seen=herd.where
+    )
+    publish(herd.hub, "herd3", RESOURCE, {RESOURCE: 90})
+    seen = set()
+
+    def moved() -> bool:
+        clusters = herd.where()[name]
+        seen.add(clusters)
+        return set(clusters) == {"herd1", "herd3"}
+
+    with herd.reconciling({**PACE, "refuges": True}):
+        wait_for(moved, what="herd2 is left for herd3", seen=herd.where)
+        wait_for(lambda: herd.refuges().keys() == {name}, what="a refuge again", seen=herd.items)
+        hold_for(lambda: set(herd.where()[name]) == {"herd1", "herd3"}, what="it stays", seconds=1)
+    assert all("herd1" in clusters for clusters in seen), seen

@@ -12,6 +12,7 @@ from gitops_dsf.views.doctor.checks import (
     decisions,
     moves,
     ocm,
+    refuges,
     runtime,
     scores,
     secrets,
@@ -98,6 +99,11 @@ CHECKS: Final = (
     Check(id="scores-owned", run=scores.ownership, needs=_SCORES, ours=True),
     Check(id="token-secrets", run=secrets.tokens, needs=_SCORES, ours=True),
     Check(id="paced-moves", run=moves.paced, needs=(Part.PLACEMENTS,)),
+    Check(
+        id="refuges",
+        run=refuges.planned,
+        needs=(Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS),
+    ),
     Check(id="reconciler", run=runtime.reconciler, needs=(Source.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""

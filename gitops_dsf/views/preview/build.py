@@ -16,6 +16,7 @@ from gitops_dsf.views.preview.changes import (
     summarise_changes,
 )
 from gitops_dsf.views.preview.concerns import Thresholds, concerns
+from gitops_dsf.views.preview.failover import Failover, failover_changes
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
 from gitops_dsf.views.preview.passes import Pass, passes
@@ -39,6 +40,8 @@ class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warning
     concerns: tuple[str, ...]
     paced: PacedChange | UnsetType = UNSET
     """The paced moves that follow, if the change alters them."""
+    refuges: tuple[Failover, ...] | UnsetType = UNSET
+    """Where applications go when a cluster fails, if the change alters it."""
 
 
 class ErrorFinding(Struct, frozen=True, kw_only=True):
@@ -116,6 +119,7 @@ def compare(
         pending=_pending(found, snapshot) if snapshot else (),
         concerns=tuple(warnings),
         paced=UNSET if paced is None else paced,
+        refuges=failover_changes(base, head, hub) or UNSET,
     )
 
 

@@ -15,6 +15,7 @@ from dsf_wire.text import printable
 from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.build import Comparison, ErrorFinding, Preview
 from gitops_dsf.views.preview.changes import SourceChange, alike
+from gitops_dsf.views.preview.failover import failover_text
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import UNKNOWN, Move, Standing, Term, Unknown
 from gitops_dsf.views.preview.paced import wave_lines
@@ -262,6 +263,7 @@ def _moves(found: Comparison, evidence: str, limit: _Limit) -> Iterator[str]:
     else:
         yield "No application moves."
     yield from _paced(found, limit)
+    yield from _refuges(found, limit)
     if found.pending:
         names = limit.plain(names_text(found.pending, most=limit.names))
         yield f"\nWould move without this change too: {names}"
@@ -276,6 +278,16 @@ def _paced(found: Comparison, limit: _Limit) -> Iterator[str]:
     for line in islice(waves, limit.rows):
         yield f"- {limit.plain(line[: 4 * limit.width])}"
     yield from _left_out(found.paced.waves, "wave", limit, prefix="- ")
+
+
+def _refuges(found: Comparison, limit: _Limit) -> Iterator[str]:
+    """Where applications go when a cluster fails, if the change alters it."""
+    if found.refuges is UNSET:
+        return
+    yield "\nRefuges would be:\n"
+    for each in found.refuges[: limit.rows]:
+        yield f"- {limit.plain(failover_text(each)[: 4 * limit.width])}"
+    yield from _left_out(found.refuges, "cluster", limit, prefix="- ")
 
 
 def _move(move: Move, limit: _Limit) -> str:

@@ -14,6 +14,7 @@ from gitops_dsf.views.status.model import Overview
 from gitops_dsf.views.status.moves import application_views
 from gitops_dsf.views.status.placements import placement_views, state_of
 from gitops_dsf.views.status.queue import queue_view
+from gitops_dsf.views.status.refuges import failover_views
 from gitops_dsf.views.status.scores import scorer_views
 
 
@@ -68,6 +69,13 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
             inputs.moves,
             placements={item.key for item in chosen.placements} if narrowed else None,
             cluster=asked.cluster,
+        ),
+        refuges=tuple(
+            failover_views(
+                inputs,
+                placements={item.key for item in chosen.placements} if narrowed else None,
+                cluster=asked.cluster,
+            )
         ),
     )
 

@@ -12,6 +12,7 @@ from gitops_dsf.views.status.model import Overview, ScorerView
 def document(view: Overview) -> dict[str, Any]:
     """Converts the whole view. A scorer, which can have thousands of scores, is encoded to JSON at once."""
     queue = {} if view.queue is None else {"queue": view.queue}
+    refuges = {"refuges": view.refuges} if view.refuges else {}
     return {
         "hub": {
             "origin": view.origin,
@@ -26,6 +27,7 @@ def document(view: Overview) -> dict[str, Any]:
         "placements": view.placements,
         "applications": view.applications,
         **queue,
+        **refuges,
     }
 
 

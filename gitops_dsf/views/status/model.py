@@ -13,6 +13,7 @@ from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status.queue import QueueView
+from gitops_dsf.views.status.refuges import FailoverView
 
 
 class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -193,3 +194,5 @@ class Overview:
     unread: tuple[Unread, ...]
     queue: QueueView | None = None
     """Paced moves; None if there are none."""
+    refuges: tuple[FailoverView, ...] = ()
+    """Where paced applications go when a cluster fails."""

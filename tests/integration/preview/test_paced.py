@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,3 +170,46 @@ def test_scores_that_are_not_known_yet_are_named(tmp_path: Path, run: Run) -> No
     hub = save(herd_hub(on="c2"), tmp_path / "hub")
     lines = paced_pages(fleet, run, hub)
     assert "The pace: no paced move would follow by the present scores; new ones of cpu are unknown." in lines
+
+
+REFUGES = {**PACE, "refuges": True}
+
+
+def failovers(found: dict[str, Any]) -> dict[str, dict[str, tuple[str | None, str | None]]]:
+    """Before and after by application, for each cluster that fails."""
+    return {
+        item["cluster"]: {
+            each["placement"].partition("/")[2]: (each["before"], each["to"]) for each in item["moves"]
+        }
+        for item in found.get("refuges", ())
+    }
+
+
+def test_refuges_that_are_switched_on_are_shown(tmp_path: Path, run: Run) -> None:
+    """Twenty on c2, the best cluster: when it fails, c3 and c4 are used evenly, and c1 not at all."""
+    fleet = herd_fleet(tmp_path / "fleet", demand=1)
+    hub = save(herd_hub({**SCORES, "c1": 20, "c2": 90}, on="c2"), tmp_path / "hub")
+    assert failovers(run.compared(fleet, "--scores", hub)) == {}
+    fleet.write("gitops-dsf.yaml", settings(pace=REFUGES))
+    found = run.compared(fleet, "--scores", hub)
+    plan = failovers(found)
+    assert found["moves"] == []
+    assert plan.keys() == {"c2"}
+    assert Counter(plan["c2"].values()) == {(None, "c3"): 10, (None, "c4"): 10}
+    assert "- if c2 fails: app-00 -> c3, app-01 -> c4, " in run.shown(fleet, "--scores", hub)
+    fleet.commit("refuges")
+    assert "refuges" not in run.compared(fleet, "--scores", hub, base="HEAD")
+
+
+def test_only_refuges_that_change_are_shown(tmp_path: Path, run: Run) -> None:
+    """An application that leaves the pace has none any more, and the others keep theirs."""
+    fleet = herd_fleet(tmp_path / "fleet", pace=REFUGES, demand=1)
+    hub = save(herd_hub({**SCORES, "c2": 90, "c3": 80}, on="c2"), tmp_path / "hub")
+    apps = [herd_app(name, demand=1) for name in NAMES]
+    apps[0]["spec"]["moves"] = {"pace": "None"}
+    del apps[0]["spec"]["scores"][0]["demand"]
+    fleet.write("apps/guestbook.yaml", *apps)
+    plan = failovers(run.compared(fleet, "--scores", hub))
+    assert plan == {"c2": {"app-00": ("c3", None)}}
+    text = run.shown(fleet, "--scores", hub)
+    assert "- if c2 fails: app-00 -> by the scores instead of c3\n" in text

@@ -23,9 +23,11 @@ from tests.support.hubobjects import (
     addon,
     application,
     application_set,
+    binding,
     cluster,
     decision,
     fleet,
+    global_set,
     masks,
     meta,
     paced,
@@ -35,6 +37,7 @@ from tests.support.hubobjects import (
     scorer,
     stamp,
 )
+from tests.support.refuges import moves_score, with_refuges
 
 Given = Callable[[], Facts]
 
@@ -78,6 +81,21 @@ def seen(**read: Any) -> Given:
 
 def without(kind: str, *more: Object) -> list[Object]:
     return [*(item for item in fleet() if item["kind"] != kind), *more]
+
+
+def refuged(*clusters: str, at: str = "") -> Given:
+    """A hub of these clusters, and an application on the first of them whose refuge is planned."""
+    items = [item for name in clusters for item in (cluster(name), addon(name), score(name, "cpu", 50))]
+    refuge = [moves_score(at, p=50)] if at else []
+    return hub(
+        *items,
+        global_set(),
+        binding(),
+        scorer("cpu"),
+        with_refuges("p", "cpu"),
+        decision("p", clusters[0]),
+        *refuge,
+    )
 
 
 def gated(gate: str, section: str, *before: Object) -> Object:
@@ -350,6 +368,10 @@ WRONG: dict[str, Given] = {
     "paced-moves: warning: argocd/web has waited for 2 d to move from c1 to c2: Arrivals: told": hub(
         *waiting_for(2 * 86_400)
     ),
+    "refuges: warning: argocd/p has no refuge: if its cluster fails, OCM chooses by the scores": refuged(
+        "cluster1", "cluster2"
+    ),
+    "refuges: warning: argocd/p has no refuge: no cluster besides its own is eligible": refuged("cluster1"),
     "reconciler: warning: no reconciler ever led": having(Source.LEASES),
     "reconciler: warning: pod-a was last renewed 60 s ago": changed(
         Source.LEASES, "spec/renewTime", stamp(NOW - timedelta(seconds=60))
@@ -374,6 +396,17 @@ def test_what_is_wrong_is_said_with_a_fix_that_is_ready_for_a_shell(what: str) -
                 words = shlex.split(part)
                 assert words[1] == "--context", part
                 assert words[2] == "hub" or "# on the cluster itself" in (finding.fix or ""), part
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (refuged("cluster1", "cluster2", at="cluster2"), "1 application with a refuge"),
+        (facts, "no refuges are planned"),
+    ],
+)
+def test_an_application_with_a_refuge_is_well(given: Given, said: str) -> None:
+    assert [(found.state, found.message) for found in run("refuges", given())] == [("ok", said)]
 
 
 def test_every_check_can_fail() -> None:

@@ -1,0 +1,97 @@
+"""What a change does to refuges: where paced applications would go when a cluster fails."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.snapshot import HubData
+from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
+from gitops_dsf.simulator import HubState
+from gitops_dsf.simulator.settle import settle
+from gitops_dsf.views.preview.hub import hub_state
+from gitops_dsf.views.preview.nextscores import next_scores
+from gitops_dsf.views.preview.paced import paced_placements
+from gitops_dsf.views.preview.passes import settled
+from gitops_dsf.views.preview.version import FleetVersion
+
+
+class RefugeChange(Struct, frozen=True, kw_only=True, rename={"target": "to"}):
+    """Another refuge of one application."""
+
+    placement: str
+    """namespace/name."""
+    before: str | None
+    """None if it had none, or was on another cluster."""
+    target: str | None
+    """None if it has none any more."""
+
+
+class Failover(Struct, frozen=True, kw_only=True):
+    """Where applications would go when a cluster fails, if that is somewhere else than before."""
+
+    cluster: str
+    moves: tuple[RefugeChange, ...]
+
+
+def failover_changes(base: FleetVersion | None, head: FleetVersion, hub: HubData) -> tuple[Failover, ...]:
+    """The refuges that the reconciler would plan after a change, where they differ from those before. Scores
+    that are not known yet count as they are now.
+    """
+    snapshot = hub.snapshot
+    if snapshot is None or not any(side is not None and _has_refuges(side) for side in (base, head)):
+        return ()
+    first, _, decisions = settled(base, snapshot, now=hub.now)
+    published = published_refuges(snapshot.scores)
+    before: Refuges = {}
+    if base is not None and first is not None:
+        before = _planned(base, first.deciding(decisions), published, hub)
+    second = hub_state(head, snapshot, scores=next_scores(base, head, snapshot).scores, decisions=decisions)
+    _, later = settle(second, head.placements, hub.now)
+    after = _planned(head, second.deciding(later), before or published, hub)
+    clusters = _by_key(decided(later))
+    return tuple(
+        _compared(
+            by_lost_cluster(before, _by_key(decided(decisions))), by_lost_cluster(after, clusters), clusters
+        )
+    )
+
+
+def _has_refuges(fleet: FleetVersion) -> bool:
+    pace = fleet.resolved.repository.spec.pace
+    return pace is not None and pace.refuges
+
+
+def _planned(fleet: FleetVersion, state: HubState, current: Refuges, hub: HubData) -> Refuges:
+    return plan_refuges(paced_placements(fleet, state), state=state, now=hub.now, current=current)
+
+
+def _by_key(clusters: Mapping[tuple[str, str], frozenset[str]]) -> dict[str, frozenset[str]]:
+    return {f"{namespace}/{name}": found for (namespace, name), found in clusters.items()}
+
+
+def _compared(
+    before: Mapping[str, Mapping[str, str]],
+    after: Mapping[str, Mapping[str, str]],
+    decided_for: Mapping[str, frozenset[str]],
+) -> Iterator[Failover]:
+    """Applications that the change itself moves away from a cluster no longer leave it when it fails."""
+    for cluster in sorted({*before, *after}):
+        old, new = before.get(cluster, {}), after.get(cluster, {})
+        moves = tuple(
+            RefugeChange(placement=key, before=old.get(key), target=new.get(key))
+            for key in sorted({*old, *new})
+            if old.get(key) != new.get(key) and cluster in decided_for.get(key, ())
+        )
+        if moves:
+            yield Failover(cluster=cluster, moves=moves)
+
+
+def failover_text(found: Failover) -> str:
+    """`if eu-1 fails: app-03 -> us-1, app-11 -> ap-1 instead of us-1`."""
+    return f"if {found.cluster} fails: {', '.join(map(_way, found.moves))}"
+
+
+def _way(each: RefugeChange) -> str:
+    instead = f" instead of {each.before}" if each.before else ""
+    return f"{each.placement.partition('/')[2]} -> {each.target or 'by the scores'}{instead}"
