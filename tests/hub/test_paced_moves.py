@@ -95,7 +95,7 @@ class Herd:
                 builtin("Steady", weight=HOLD_WEIGHT),
             ),
         )
-        term = Term(RESOURCE, RESOURCE, 1, demand=DEMAND)
+        term = Term(RESOURCE, RESOURCE, 1, demand=DEMAND, delay=10)
         ranking = PacedRanking((term,), steady=0, refuges=refuges)
         item["metadata"]["annotations"] = {PACE_ANNOTATION: msgspec.json.encode(ranking).decode()}
         return item
