@@ -1,0 +1,332 @@
+"""A fleet in simulated time in which load moves with the applications, so that every decision changes the
+next scores. OCM is the simulator, and the moves are those of `gitops_dsf.pacing`, with items and ledger as on
+a hub.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
+from gitops_dsf.hub.scores import Score, score_of
+from gitops_dsf.pacing.admit import Situation, admit, move_of
+from gitops_dsf.pacing.items import items_of
+from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.refuges import plan_refuges
+from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.reconciler.pacing.progress import advance
+from gitops_dsf.simulator import HubState, simulate_placement
+
+GROUP: Final = "cluster.open-cluster-management.io"
+TICK: Final = 60
+"""Seconds between two looks of the reconciler."""
+INTERVAL: Final = 60
+"""Seconds between two measurements."""
+RANGE: Final = 600
+"""A score is the mean of the measurements of so many seconds."""
+DELAY: Final = 60.0
+WEIGHT, STEADY = 5, 1
+"""As people write them: a stickiness of 20 points."""
+STICKINESS: Final = 100 * STEADY / WEIGHT
+
+HOUR: Final = 3600
+REFUGE_SECONDS: Final = 300
+"""Between two plans of refuges."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """At `at` seconds the capacity of a cluster changes; 0 loses it."""
+
+    at: int
+    cluster: str
+    capacity: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """What a loop starts with. Capacity and load are points of the score, which says what is free."""
+
+    capacities: Mapping[str, float]
+    loads: Mapping[str, int]
+    """By application."""
+    placed: Mapping[str, str]
+    """The cluster of each application."""
+    events: Sequence[Event] = ()
+    seconds: int
+    stickiness: int = STEADY
+    """Weight of Steady, as people write it, beside a score of weight 5."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """OCM changed a decision."""
+
+    at: int
+    application: str
+    source: str
+    target: str
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """What happened in a loop."""
+
+    moves: list[Moved] = field(default_factory=list)
+    """Without those from lost clusters."""
+    overload: float = 0.0
+    """The worst, in points."""
+    under_way: int = 0
+    """The most admitted moves at a time."""
+    arriving: int = 0
+    """The most admitted moves to one cluster at a time."""
+    uneven: list[int] = field(default_factory=list)
+    """When clusters differed by more than the stickiness."""
+    free: dict[str, float] = field(default_factory=dict)
+    """Points that are free at the end."""
+
+    @property
+    def back(self) -> int:
+        """Moves within an hour to a cluster that the application had left."""
+        found, left = 0, dict[tuple[str, str], int]()
+        for each in self.moves:
+            before = left.get((each.application, each.target))
+            found += before is not None and each.at - before <= HOUR
+            left[each.application, each.source] = each.at
+        return found
+
+    def settled(self, start: int, end: int) -> int:
+        """Seconds from the start of a span until the clusters differ by no more than the stickiness."""
+        return max((at + TICK - start for at in self.uneven if start <= at < end), default=0)
+
+
+class Loop:
+    """One run. Without a pace OCM follows the written weights."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        *,
+        pace: Pace | None,
+        demand: Callable[[int], int] = lambda load: load,
+        refuges: bool = False,
+        noise: float = 3.0,
+        exact: bool = False,
+        seed: int = 1,
+    ) -> None:
+        """`demand` says what is written for an application of a load. With `exact` the scores are those of
+        the moment, without noise.
+        """
+        self._fleet, self._pace, self._refuges, self._exact = fleet, pace, refuges, exact
+        self._noise = 0.0 if exact else noise
+        self._random = random.Random(seed)
+        self._capacity = dict(fleet.capacities)
+        self._decided = dict(fleet.placed)
+        self._copies: dict[str, dict[str, float]] = {
+            name: {cluster: float("inf")} for name, cluster in fleet.placed.items()
+        }
+        """When the copies of an application go, by cluster."""
+        self._measured: dict[str, deque[float]] = {}
+        self._scores: dict[str, Score] = {}
+        self._items: Mapping[str, Mapping[str, int]] = {}
+        self._planned: dict[str, str] = {}
+        self._ledger = Ledger()
+        late, mean = (0.0, 0.0) if exact else (DELAY, float(RANGE))
+        self._paced: dict[str, Paced] = {}
+        self._state = self._built()
+        for name, load in fleet.loads.items():
+            term = Term("free", "free", WEIGHT, demand=demand(load), delay=late, range=mean)
+            ranking = PacedRanking((term,), steady=fleet.stickiness, refuges=refuges)
+            key = f"ns/{name}"
+            self._paced[key] = Paced.of(self._state.placement(key), ranking)
+        self.outcome = Outcome()
+
+    def run(self) -> Outcome:
+        """Runs to the end."""
+        events = sorted(self._fleet.events, key=lambda each: each.at, reverse=True)
+        for now in range(0, self._fleet.seconds, TICK):
+            while events and events[-1].at <= now:
+                self._happen(events.pop())
+            self._gone(now)
+            if now % INTERVAL == 0:
+                self._measure()
+            self._see()
+            if self._pace is not None:
+                self._reconcile(self._pace, now)
+            self._decide(now)
+            self._record(now)
+        return self.outcome
+
+    def _record(self, now: int) -> None:
+        used, outcome = self._used(), self.outcome
+        outcome.free = {name: size - used[name] for name, size in self._capacity.items() if size}
+        low, high = min(outcome.free.values()), max(outcome.free.values())
+        outcome.overload = max(outcome.overload, -low)
+        if high - low > STICKINESS:
+            outcome.uneven.append(now)
+
+    def _happen(self, event: Event) -> None:
+        self._capacity[event.cluster] = event.capacity
+        if not event.capacity:
+            self._measured.pop(event.cluster, None)
+            for copies in self._copies.values():
+                copies.pop(event.cluster, None)
+        self._state = self._built()
+
+    def _gone(self, now: int) -> None:
+        """Old copies go."""
+        for copies in self._copies.values():
+            for cluster in [name for name, until in copies.items() if until <= now]:
+                del copies[cluster]
+
+    def _used(self) -> dict[str, float]:
+        used = dict.fromkeys(self._capacity, 0.0)
+        for name, copies in self._copies.items():
+            for cluster in copies:
+                used[cluster] += self._fleet.loads[name]
+        return used
+
+    def _measure(self) -> None:
+        used = self._used()
+        for name, capacity in self._capacity.items():
+            if not capacity:
+                continue
+            kept = self._measured.setdefault(name, deque(maxlen=1 if self._exact else RANGE // INTERVAL))
+            kept.append(capacity - used[name])
+            value = sum(kept) / len(kept) + self._random.gauss(0, self._noise)
+            self._scores[name] = score_of({"free": max(-100, min(100, round(value)))})
+
+    def _see(self) -> None:
+        """Scores, items and decisions as the hub has them."""
+        moves = {cluster: score_of(items) for cluster, items in self._items.items()}
+        scored = self._state.scoring({"free": dict(self._scores), MOVES_SCORE: moves})
+        self._state = scored.deciding(_pages(self._decided))
+
+    def _reconcile(self, pace: Pace, now: int) -> None:
+        decided = {f"ns/{name}": frozenset([cluster]) for name, cluster in self._decided.items()}
+        moving = {each.placement for each in self._ledger.under_way if each.phase == "Admitted"}
+        ledger = advance(
+            self._ledger,
+            paced=self._paced.keys(),
+            decided=decided,
+            published=moving,
+            finished=self._finished,
+            now=now,
+        )
+        settle = max(pace.settle(each.ranking.measured_after) for each in self._paced.values())
+        ledger = ledger.pruned(pace, settle=settle, now=now)
+        situation = Situation(hub=self._state, paced=self._paced, ledger=ledger, pace=pace, now=_moment(now))
+        wishes = admit(situation).moves
+        self._ledger = ledger.adding(move_of(each, now) for each in wishes)
+        if self._refuges and now % REFUGE_SECONDS == 0:
+            self._planned = plan_refuges(
+                self._paced, state=self._state, now=_moment(now), current=self._planned
+            )
+        self._items = items_of(self._ledger.under_way, self._planned)
+        under_way = [each for each in self._ledger.under_way if each.admitted]
+        self.outcome.under_way = max(self.outcome.under_way, len(under_way))
+        targets = [each.target for each in under_way]
+        self.outcome.arriving = max([self.outcome.arriving, *map(targets.count, targets)])
+        self._see()
+
+    def _finished(self, move: Move) -> bool:
+        return move.source not in self._copies[move.placement.partition("/")[2]]
+
+    def _decide(self, now: int) -> None:
+        """One pass of OCM over each Placement."""
+        moment = _moment(now)
+        for key, item in self._paced.items():
+            name, placement = key.partition("/")[2], item.written if self._pace is None else item.placement
+            (cluster,) = simulate_placement(placement, state=self._state, now=moment).chosen
+            if cluster != self._decided[name]:
+                self._follow(name, cluster, now)
+
+    def _follow(self, name: str, cluster: str, now: int) -> None:
+        """Make before break: the old copy stays until the new one is healthy."""
+        source = self._decided[name]
+        if self._capacity[source]:
+            self.outcome.moves.append(Moved(at=now, application=name, source=source, target=cluster))
+            self._copies[name][source] = now + self._random.choice((60, 120))
+        self._copies[name][cluster] = float("inf")
+        self._decided[name] = cluster
+
+    def _built(self) -> HubState:
+        return hub_of(self._capacity, self._decided)
+
+
+def hub_of(capacities: Mapping[str, float], placed: Mapping[str, str]) -> HubState:
+    """A hub with the rendered Placements of these applications, without scores. A cluster without capacity
+    is unreachable.
+    """
+    state = HubState.build(_documents(capacities, placed))
+    return state.deciding(_pages(placed))
+
+
+def _pages(placed: Mapping[str, str]) -> Iterator[PlacementDecision]:
+    for name, cluster in placed.items():
+        yield decision_of(namespace="ns", name=f"{name}-decision-0", placement=name, clusters=[cluster])
+
+
+def _documents(capacities: Mapping[str, float], names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    yield {"kind": "ManagedClusterSet", "metadata": {"name": "s1"}}
+    yield {"kind": "ManagedClusterSetBinding", "metadata": {"name": "s1", "namespace": "ns"}}
+    for name, capacity in capacities.items():
+        lost = [] if capacity else [{"key": f"{GROUP}/unreachable", "effect": "NoSelect"}]
+        yield {
+            "kind": "ManagedCluster",
+            "metadata": {"name": name, "labels": {f"{GROUP}/clusterset": "s1"}},
+            "spec": {"hubAcceptsClient": True, "taints": lost},
+        }
+    for name in names:
+        yield {
+            "kind": "Placement",
+            "metadata": {"name": name, "namespace": "ns"},
+            "spec": {"numberOfClusters": 1, "prioritizerPolicy": _holding(name)},
+        }
+
+
+def _holding(name: str) -> dict[str, Any]:
+    """The weights of a paced Placement."""
+    return {
+        "mode": "Exact",
+        "configurations": [
+            _addon("free", "free", 1),
+            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": HOLD_WEIGHT},
+            _addon(MOVES_SCORE, f"ns/{name}", HOLD_WEIGHT),
+        ],
+    }
+
+
+def _addon(resource: str, item: str, weight: int) -> dict[str, Any]:
+    coordinate = {"resourceName": resource, "scoreName": item}
+    return {"scoreCoordinate": {"type": "AddOn", "addOn": coordinate}, "weight": weight}
+
+
+def _moment(now: int) -> datetime:
+    return datetime.fromtimestamp(now, UTC)
+
+
+def herd(*, demand: int = 5, seconds: int = HOUR) -> Fleet:
+    """Twenty applications on the worst of four clusters."""
+    loads = {f"app-{number:02}": demand for number in range(20)}
+    free = {"c1": 40 + 20 * demand, "c2": 62, "c3": 58, "c4": 55}
+    return Fleet(capacities=free, loads=loads, placed=dict.fromkeys(loads, "c1"), seconds=seconds)
+
+
+def fleet(*, clusters: int, applications: int, events: Sequence[Event], seconds: int) -> Fleet:
+    """Clusters of 100 points, which are used by two fifths, evenly."""
+    rng = random.Random(7)
+    names = [f"c{number:02}" for number in range(clusters)]
+    loads = {f"a{number:03}": rng.randint(2, 6) for number in range(applications)}
+    placed = {name: names[number % clusters] for number, name in enumerate(loads)}
+    return Fleet(
+        capacities=dict.fromkeys(names, 100.0), loads=loads, placed=placed, events=events, seconds=seconds
+    )
