@@ -25,7 +25,7 @@ _FLEETS: Final = (
     Path(__file__).parents[1] / "examples" / "fleet",
 )
 """Where examples of all kinds are: the first one of a kind is shown."""
-_MEASURES_PAGE: Final = "scores/measures.md"
+_SOURCES_PAGE: Final = "scores/sources.md"
 _KEPT: Final = ("dynamicscorer.md", "fleetrepository.md", "scoredapplication.md")
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
@@ -48,7 +48,7 @@ def _index() -> str:
         for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
     ]
     lines = [_GENERATED, "# Reference\n", "| kind | apiVersion | what it is |\n|---|---|---|", *rows]
-    lines += [f"\n[Measures of source type Kubernetes](../../{_MEASURES_PAGE})\n"]
+    lines += [f"\n[Measures of source type Kubernetes](../../{_SOURCES_PAGE}#measures)\n"]
     lines += ["[Command line](cli.md): every verb with its arguments, and the flags of the agent\n"]
     lines += ["[Metrics](metrics.md): those of the agent and of the reconciler\n"]
     return "\n".join(lines)

@@ -23,8 +23,9 @@ def test_queries_are_promql_and_the_page_says_what_each_measure_means() -> None:
     for measure in MEASURES.values():
         promql_parser.parse(measure.name)
     promql_parser.parse('extended_available{resource="nvidia.com/gpu"}')
-    page = (Path(__file__).parents[3] / "docs/scores/measures.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z_]+)`", page, re.MULTILINE)
+    page = (Path(__file__).parents[3] / "docs/scores/sources.md").read_text(encoding="utf-8")
+    table = page.split("### Measures\n")[1].split("\n### ")[0]
+    rows = re.findall(r"^\| `([a-z_]+)`", table, re.MULTILINE)
     assert rows == [name for name, measure in MEASURES.items() if not measure.per_node]
     resources = ("cpu_", "memory_", "pods_", "extended_")
     both = {name for name in rows if name.startswith(resources)} - {"pods_pending", "pods_unschedulable"}
