@@ -204,6 +204,7 @@ WINDOWS_OVERLAP = _warning("DSF353", "maintenance windows of one cluster that ov
 MAINTENANCE_STRANDS = _warning("DSF354", "maintenance that leaves too few eligible clusters")
 MAINTENANCE_NEEDS = _error("DSF355", "maintenance that nobody carries out")
 UNKNOWN_IN_MAINTENANCE = _error("DSF356", "maintenance of something that does not exist")
+MANY_WINDOWS = _error("DSF357", "more maintenance than is compared")
 
 WRONG_NAMESPACE = _error("DSF401", "object outside of the Argo CD namespace")
 GENERATOR = _error("DSF402", "clusterDecisionResource generator that cannot work")

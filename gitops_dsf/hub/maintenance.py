@@ -6,7 +6,7 @@ back, begins a window the first time and ends it the second time. One that does 
 forward, counts as if they had not changed yet (RFC 5545, section 3.3.5).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -29,6 +29,8 @@ _YEARS: Final = (date(2026, 1, 1), date(2031, 1, 1))
 """Changes of clocks within these years stand for those of any year."""
 _YEAR: Final = (date(2026, 1, 1), date(2027, 1, 15))
 """Weekly windows that overlap do so within a year."""
+MOST_WINDOWS: Final = 200
+"""Documents of a fleet. The time that it takes to compare them grows with the square."""
 
 
 class Action(StrEnum):
@@ -143,12 +145,22 @@ def open_period(window: Window, now: float) -> Period | None:
     return found if found is not None and found.start <= now else None
 
 
-def overlap(one: Window, other: Window) -> bool:
-    """Whether both are ever open at once."""
-    if isinstance(one, Weekly):
-        return _weekly_overlap(one, other) if isinstance(other, Weekly) else overlap(other, one)
-    found = next_period(other, one.start)
-    return found is not None and not one.empty and max(one.start, found.start) < min(one.end, found.end)
+def together(windows: Sequence[Window]) -> Iterator[tuple[int, frozenset[int]]]:
+    """Whenever a window opens: its index, and all windows that are open then. Nothing else is ever open at
+    once. Weekly windows are followed for a year, and for three weeks from the beginning of each period.
+    """
+    days = _days_of(windows)
+    found = (
+        (*period, index)
+        for index, window in enumerate(windows)
+        for period in ((window,) if isinstance(window, Period) else _of_days(window, days))
+        if not period.empty
+    )
+    open_until: dict[int, float] = {}
+    for start, end, index in sorted(found):
+        open_until = {other: until for other, until in open_until.items() if start < until}
+        open_until[index] = max(end, open_until.get(index, end))
+        yield index, frozenset(open_until)
 
 
 @lru_cache(maxsize=4096)
@@ -165,19 +177,20 @@ def clock_change(weekly: Weekly) -> ClockChange | None:
     return None
 
 
-@lru_cache(maxsize=4096)
-def _weekly_overlap(one: Weekly, other: Weekly) -> bool:
-    periods = [list(_periods(each, _days_between(*_YEAR))) for each in (one, other)]
-    first, second = map(iter, periods)
-    here, there = next(first, None), next(second, None)
-    while here is not None and there is not None:
-        if here.start < there.end and there.start < here.end:
-            return True
-        if here.end <= there.end:
-            here = next(first, None)
-        else:
-            there = next(second, None)
-    return False
+def _days_of(windows: Iterable[Window]) -> tuple[date, ...]:
+    """The days on which weekly windows are compared with the others."""
+    days = set(_days_between(*_YEAR))
+    for window in windows:
+        if isinstance(window, Period) and not window.empty:
+            last = min(window.end, window.start + _SOON.total_seconds())
+            first_day, last_day = (datetime.fromtimestamp(each, UTC).date() for each in (window.start, last))
+            days.update(_days_between(first_day - timedelta(days=2), last_day + timedelta(days=2)))
+    return tuple(sorted(days))
+
+
+@lru_cache(maxsize=512)
+def _of_days(weekly: Weekly, days: tuple[date, ...]) -> tuple[Period, ...]:
+    return tuple(_periods(weekly, days))
 
 
 def _periods(weekly: Weekly, days: Iterable[date]) -> Iterator[Period]:

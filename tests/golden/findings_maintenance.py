@@ -95,5 +95,24 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
         _work(), _work(_weekly("19:00", "20:00", days="Tue"), action="Cordon", name="weekly")
     ),
     "maintenance: windows of other clusters": _case(_work(), _work(what="clusters: [prod-2]", name="other")),
+    "maintenance: two windows that together leave no cluster": _case(
+        _work(), _work(what="clusters: [prod-2]", name="other", action="Cordon")
+    ),
+    "maintenance: two windows that leave no cluster, and do not meet": _case(
+        _work(), _work(_weekly("18:00", "20:00", days="Tue"), what="clusters: [prod-2]", name="other")
+    ),
+    "maintenance: three windows of which two leave no cluster": _case(
+        _work(name="a", action="Freeze"),
+        _work(_weekly("19:00", "21:00", days="Tue"), name="b"),
+        _work(what="clusters: [prod-2]", name="c"),
+        _work(what="clusters: [prod-2]", name="d"),
+    ),
+    "maintenance: more than is compared": _case(
+        *(_work(action="Freeze", what="applications: [web]", name=f"m{number}") for number in range(202))
+    ),
+    "maintenance: moments that no calendar has": _case(
+        _work('start: "0001-01-01T00:00:00+14:00", end: "9999-12-31T23:59:59-14:00"'),
+        _work(_weekly(), what="clusters: [prod-2]", name="other"),
+    ),
     "maintenance: a night twice": _case(_work(name="a"), _work(what="clusterSelector: {}", name="b")),
 }

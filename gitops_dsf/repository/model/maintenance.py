@@ -16,7 +16,7 @@ from gitops_dsf.repository.model.base import (
 )
 from gitops_dsf.repository.model.rule import Rule, Ruled, given, having
 
-MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$"
+MOMENT = r"^2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$"
 MOST_NAMES = 1000
 _SUBJECTS = ("clusters", "clusterSelector", "applications")
 

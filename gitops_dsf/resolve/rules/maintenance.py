@@ -2,11 +2,13 @@
 What depends on the time of day, such as a window that is past, is left to the hub.
 """
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.maintenance import Period, clock_change, overlap
+from gitops_dsf.hub.maintenance import MOST_WINDOWS, Period, clock_change, together
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.maintenance import Maintenance
@@ -15,6 +17,9 @@ from gitops_dsf.resolve.maintenance import clusters_of, window_of
 from gitops_dsf.resolve.pace import is_paced
 from gitops_dsf.resolve.rules.target_clusters import eligible
 from gitops_dsf.wording import did_you_mean, names_text
+
+MOST_TOLD: Final = 10
+"""Sets of windows that together strand one application."""
 
 
 def windows_open(context: Context) -> Iterator[Diagnostic]:
@@ -38,7 +43,7 @@ def windows_open(context: Context) -> Iterator[Diagnostic]:
 
 def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
     """When clocks change, a local time exists twice, or not at all."""
-    for item in context.declared.maintenance:
+    for item in context.declared.maintenance[:MOST_WINDOWS]:
         schedule = item.value.spec.schedule
         window = window_of(item.value.spec)
         if schedule is None or isinstance(window, Period) or schedule.opens == schedule.closes:
@@ -57,54 +62,131 @@ def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
         )
 
 
+def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
+    """All are compared with one another, and asked at each look of the reconciler."""
+    for item in context.declared.maintenance[MOST_WINDOWS:][:1]:
+        yield codes.MANY_WINDOWS.at(
+            item.position,
+            f"this repository has {len(context.declared.maintenance)} Maintenance documents; the most is"
+            f" {MOST_WINDOWS}",
+            "remove those that are past, or let one document name several clusters",
+        )
+
+
 @needs("ManagedCluster")
 def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
     """Of two windows of one cluster, Freeze holds what Drain would move, and Drain contains Cordon."""
-    items = [
-        (item, window_of(item.value.spec), clusters_of(item.value.spec, context.inventory))
-        for item in context.declared.maintenance
-    ]
-    for (first, one, some), (second, other, others) in combinations(items, 2):
-        shared = some & others
-        if not shared or not overlap(one, other):
-            continue
-        actions = {first.value.spec.action, second.value.spec.action}
-        if len(actions) == 1:
-            effect = f"both say {min(actions)}"
-        elif "Freeze" in actions:
-            effect = f"nothing leaves by {min(actions - {'Freeze'})} while Freeze is open"
-            if "Cordon" in actions:
-                effect = "both hold"
-        else:
-            effect = "Drain holds while both are open"
-        yield codes.WINDOWS_OVERLAP.at(
-            second.position,
-            f"{names_text(sorted(shared), most=3)}: the window overlaps with that of {first.name}; {effect}",
-            "remove one, or let one end before the other begins",
-        )
+    items = context.declared.maintenance[:MOST_WINDOWS]
+    clusters = [clusters_of(item.value.spec, context.inventory) for item in items]
+    beside: list[set[int]] = [set() for _ in items]
+    for opening, group in together([window_of(item.value.spec) for item in items]):
+        beside[opening] |= group
+    for second, item in enumerate(items):
+        overlapping: dict[str, list[int]] = {}
+        for first in range(second):
+            both = first in beside[second] or second in beside[first]
+            if both and not clusters[first].isdisjoint(clusters[second]):
+                effect = _effect_of_both(items[first].value.spec.action, item.value.spec.action)
+                overlapping.setdefault(effect, []).append(first)
+        for effect, others in overlapping.items():
+            shared = clusters[second] & frozenset().union(*(clusters[each] for each in others))
+            names = names_text([items[each].name for each in others], most=3)
+            yield codes.WINDOWS_OVERLAP.at(
+                item.position,
+                f"{names_text(sorted(shared), most=3)}: the window overlaps with that of {names}; {effect}",
+                "remove one, or let one end before the other begins",
+            )
+
+
+def _effect_of_both(*actions: str) -> str:
+    if len({*actions}) == 1:
+        return f"both say {actions[0]}"
+    if {*actions} == {"Freeze", "Cordon"}:
+        return "both hold"
+    if "Freeze" in actions:
+        return "nothing leaves by Drain while Freeze is open"
+    return "Drain holds while both are open"
 
 
 @needs("FleetRepository", "ManagedCluster", "ManagedClusterSet", "ScoredApplication", "ScoredPlacement")
 def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
-    """An application needs clusters while some are drained or cordoned."""
-    for item in context.declared.maintenance:
-        if item.value.spec.action == "Freeze":
+    """An application needs clusters while some are drained or cordoned, also by several windows at once."""
+    every = context.declared.maintenance[:MOST_WINDOWS]
+    items = [item for item in every if item.value.spec.action != "Freeze"]
+    bits = {name: 1 << place for place, name in enumerate(sorted(context.inventory.all_clusters))}
+    taken = [_mask(clusters_of(item.value.spec, context.inventory), bits) for item in items]
+    groups = {group for _, group in together([window_of(item.value.spec) for item in items])}
+    groups |= {frozenset({place}) for place in range(len(items))}
+    ordered = [(each, _union(each, taken)) for each in sorted(groups, key=lambda it: (len(it), sorted(it)))]
+    stranded: dict[frozenset[int], list[str]] = {}
+    for need, names in _needs_of(context, bits).items():
+        for found in _stranding(need, taken, ordered):
+            stranded.setdefault(found, []).extend(names)
+    for group, names in sorted(stranded.items(), key=lambda each: sorted(each[0])):
+        *others, last = sorted(group)
+        item = items[last]
+        also = (
+            f"while {names_text([items[each].name for each in others], most=3)} is open, " if others else ""
+        )
+        yield codes.MAINTENANCE_STRANDS.at(
+            item.document.key_at(("spec", "clusters" if item.value.spec.clusters else "clusterSelector")),
+            f"{also}too few eligible clusters are left for {names_text(sorted(names), most=3)}",
+            "drain fewer clusters at a time, or make more of them eligible",
+        )
+
+
+class _Need(NamedTuple):
+    """The clusters that may run an application, as a number with a bit for each, and how many it needs."""
+
+    eligible: int
+    wanted: int
+
+    def is_stranded(self, taken: int) -> bool:
+        """Whether these clusters leave it too few."""
+        return bool(self.eligible & taken) and (self.eligible & ~taken).bit_count() < self.wanted
+
+
+def _needs_of(context: Context, bits: Mapping[str, int]) -> Mapping[_Need, list[str]]:
+    """The applications by what they need: many need the same."""
+    found: dict[tuple[frozenset[str], int], list[str]] = {}
+    for ranking in context.declared.rankings:
+        clusters = eligible(context, ranking)
+        count = min(len(clusters), ranking.value.spec.placement.number_of_clusters or 1)
+        found.setdefault((clusters, count), []).append(ranking.name)
+    return {_Need(_mask(clusters, bits), count): names for (clusters, count), names in found.items()}
+
+
+def _mask(names: Iterable[str], bits: Mapping[str, int]) -> int:
+    return sum(bits[name] for name in names)
+
+
+def _stranding(
+    need: _Need, taken: Sequence[int], groups: Iterable[tuple[frozenset[int], int]]
+) -> Iterator[frozenset[int]]:
+    """The smallest sets of windows, open at once, that leave an application too few clusters. `groups` are
+    windows that are open at once with the clusters that they take together, the smallest first.
+    """
+    alone, several = frozenset[int](), list[frozenset[int]]()
+    for group, together_taken in groups:
+        if not need.is_stranded(together_taken):
             continue
-        taken = clusters_of(item.value.spec, context.inventory)
-        stranded = [
-            ranking.name
-            for ranking in context.declared.rankings
-            if (found := eligible(context, ranking))
-            and found & taken
-            and len(found - taken) < min(len(found), ranking.value.spec.placement.number_of_clusters or 1)
-        ]
-        if stranded:
-            subject = "clusters" if item.value.spec.clusters is not None else "clusterSelector"
-            yield codes.MAINTENANCE_STRANDS.at(
-                item.document.key_at(("spec", subject)),
-                f"too few eligible clusters are left for {names_text(sorted(stranded), most=3)}",
-                "drain fewer clusters at a time, or make more of them eligible",
-            )
+        rest = group - alone
+        if not need.is_stranded(_union(rest, taken)) or any(known <= rest for known in several):
+            continue
+        for each in sorted(rest):
+            if need.is_stranded(_union(rest - {each}, taken)):
+                rest -= {each}
+        yield rest
+        if len(rest) == 1:
+            alone |= rest
+        elif len(several) < MOST_TOLD:
+            several.append(rest)
+        else:
+            return
+
+
+def _union(windows: Iterable[int], taken: Sequence[int]) -> int:
+    return reduce(or_, (taken[each] for each in windows), 0)
 
 
 @needs(SETTINGS)

@@ -15,8 +15,8 @@ from gitops_dsf.hub.maintenance import (
     clock_change,
     next_period,
     open_period,
-    overlap,
     read_maintenance,
+    together,
 )
 
 HOUR = 3600.0
@@ -43,6 +43,10 @@ def nightly(opens: str, closes: str, *days: str, zone: str = "Europe/Berlin") ->
     return msgspec.convert(
         {"days": days or EVERY_DAY, "from": opens, "to": closes, "zone": zone}, type=Weekly
     )
+
+
+def overlap(one: Period | Weekly, other: Period | Weekly) -> bool:
+    return any(len(group) > 1 for _, group in together([one, other]))
 
 
 def nominal(weekly: Weekly) -> timedelta:
@@ -151,6 +155,24 @@ def test_overlaps(one: Period | Weekly, other: Period | Weekly, both: bool) -> N
     assert (overlap(one, other), overlap(other, one)) == (both, both)
 
 
+def test_what_is_open_at_once_is_found_when_it_opens() -> None:
+    """Three nights of which only two touch, and a period that meets one of them in its third week."""
+    first, second, third = (nightly(*hours, "Sun", zone="UTC") for hours in NIGHTS)
+    weeks = Period(at("2027-03-01T00:00:00Z"), at("2027-03-31T00:00:00Z"))
+    groups = {(opening, *sorted(group)) for opening, group in together([first, second, third, weeks])}
+    assert {each[1:] for each in groups if 3 not in each} == {(0,), (0, 1), (2,)}
+    assert {each[1:] for each in groups if 3 in each} == {(3,), (0, 3), (0, 1, 3), (2, 3)}
+    assert (1, 0, 1) in groups
+    assert (0, 0, 1) not in groups, "the first one opened alone"
+
+
+def test_windows_that_follow_one_another_are_never_open_at_once() -> None:
+    """Also where one of them touches both of the others."""
+    found = {group for _, group in together([Period(0, 10), Period(5, 20), Period(10, 30)])}
+    assert found == {frozenset(group) for group in ({0}, {0, 1}, {1, 2})}
+
+
+NIGHTS = (("01:00", "03:00"), ("02:00", "03:00"), ("03:00", "04:00"))
 WRITTEN = '{"name": "a", "action": "Drain", "clusters": ["c1"], %s}'
 SCHEDULE = '"schedule": {"days": ["Sun"], "from": "02:00", "to": "03:00", "zone": "%s"}'
 MOMENTS = '"start": "2026-11-24T20:00:00+01:00", "end": "2026-11-24T21:00:00+01:00"'
