@@ -6,6 +6,7 @@ on the cluster to enter and of -100 on the one to leave does, and when a cluster
 chooses another one by the scores (docs/decisions/paced-moves.md).
 """
 
+from math import gcd
 from typing import Annotated, Final
 
 import msgspec
@@ -35,6 +36,8 @@ HOLD_SPAN: Final = 1000
 """The sum of |weight| times span over all scores must be below this, or a score could outweigh Steady."""
 REFUGE_SPAN: Final = 400
 """The sum may not exceed this where refuges are planned, or a score could outweigh a refuge."""
+MOST_SPAN: Final = 200
+"""By how much a score can differ between two clusters."""
 MOST_TERMS: Final = 100
 """Scores that an annotation may name."""
 
@@ -76,6 +79,16 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     def load(self) -> float:
         """Points of the weighted mean of the scores that the application takes where it runs."""
         return sum(abs(each.weight) * each.demand for each in self.terms) / max(1, self.total_weight)
+
+    @property
+    def pin(self) -> int:
+        """The item of a cluster that stays while a move leaves another one: more than the scores can differ.
+        It is no more than that, so that a cluster that was lost does not draw the Placement back by it when
+        it returns: then Steady counts for another one. With refuges Steady always outweighs both.
+        """
+        divisor = gcd(*(each.weight for each in self.terms)) or 1
+        span = MOST_SPAN * self.total_weight // divisor
+        return min(span, REFUGE_SPAN if self.refuges else HOLD_SPAN - 1) // HOLD_WEIGHT + 1
 
     @property
     def measured_after(self) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from gitops_dsf.hub.pace import ENTER, LEAVE, REFUGE
+from gitops_dsf.hub.pace import ENTER, LEAVE, REFUGE, PacedRanking
 from gitops_dsf.pacing.ledger import Move, Phase
 
 Items = Mapping[str, Mapping[str, int]]
@@ -29,17 +29,22 @@ def items_of(moves: Iterable[Move], refuges: Mapping[str, str], pins: Items = NO
     return {cluster: dict(sorted(items.items())) for cluster, items in sorted(found.items())}
 
 
-def pins_of(moves: Iterable[Move], decided: Mapping[str, Collection[str]]) -> Items:
-    """Items for the clusters that a Placement keeps in a move. `decided` are its clusters by namespace/name.
+def pins_of(
+    moves: Iterable[Move],
+    decided: Mapping[str, Collection[str]],
+    rankings: Mapping[str, PacedRanking],
+) -> Items:
+    """Items for the clusters that a Placement keeps in a move. `decided` are its clusters, `rankings` what
+    people wrote, by namespace/name.
 
     Without them, a Placement of several clusters could leave another one than the move says while only one of
     the two items of the move is there. So they stay until a move that is withdrawn is over.
     """
     found: dict[str, dict[str, int]] = {}
     for move in moves:
-        if move.phase in (Phase.ADMITTED, Phase.WITHDRAWN):
+        if move.phase in (Phase.ADMITTED, Phase.WITHDRAWN) and move.placement in rankings:
             for cluster in {*decided.get(move.placement, ())} - {move.source, move.target}:
-                found.setdefault(cluster, {})[move.placement] = ENTER
+                found.setdefault(cluster, {})[move.placement] = rankings[move.placement].pin
     return found
 
 

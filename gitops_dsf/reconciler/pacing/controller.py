@@ -135,7 +135,8 @@ class PaceController:
         refuges = await self._refuges.plan(
             inputs, ledger, pace=self._pace, published=refuges_in(published), now=now
         )
-        pins = pins_of(ledger.under_way, ledger.decided)
+        rankings = {key: item.ranking for key, item in paced.items()}
+        pins = pins_of(ledger.under_way, ledger.decided, rankings)
         await self._publisher.publish(published, items_of(ledger.under_way, refuges, pins), pins)
         await self._report.show(before.ledger, ledger, queue, now=now)
         await self._drains.show(before.maintenance, maintenance)

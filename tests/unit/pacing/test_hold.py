@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE
+from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.items import NO_ITEMS, Items, items_of, pins_of, writes
 from gitops_dsf.pacing.ledger import Move, Phase
@@ -53,6 +53,12 @@ class Scene:
     decided: tuple[str, ...]
     refuges: bool
     """Whether the weights are small enough for them."""
+
+    @property
+    def rankings(self) -> Mapping[str, PacedRanking]:
+        """What people wrote."""
+        terms = tuple(Term("r", f"s{number}", weight) for number, weight in enumerate(self.weights))
+        return {KEY: PacedRanking(terms, steady=0, refuges=self.refuges)}
 
     def refuge(self, cluster: str) -> Mapping[str, str]:
         """The cluster as the refuge, if there are any."""
@@ -142,7 +148,7 @@ def test_a_move_is_carried_out_in_spite_of_refuges(found: tuple[Scene, Scores], 
     target, refuge, next_one = (data.draw(st.sampled_from(_others(scene))) for _ in range(3))
     move = Move(placement=KEY, source=source, target=target, since=0)
     moved = {*scene.decided, target} - {source}
-    pins = pins_of([move], {KEY: scene.decided})
+    pins = pins_of([move], {KEY: scene.decided}, scene.rankings)
     carried = items_of([move], scene.refuge(refuge), pins)
     for items in _states(items_of([], scene.refuge(refuge)), carried, pins):
         assert scene.chosen(items) in (set(scene.decided), moved)
@@ -163,8 +169,8 @@ def test_a_withdrawn_move_leaves_the_placement_where_it_was(
     target, refuge = (data.draw(st.sampled_from(_others(scene))) for _ in range(2))
     move = Move(placement=KEY, source=source, target=target, since=0)
     withdrawn = move.entered(Phase.WITHDRAWN, 60)
-    pins = pins_of([move], {KEY: scene.decided})
-    assert pins == pins_of([withdrawn], {KEY: scene.decided})
+    pins = pins_of([move], {KEY: scene.decided}, scene.rankings)
+    assert pins == pins_of([withdrawn], {KEY: scene.decided}, scene.rankings)
     moved = {*scene.decided, target} - {source}
     for place in (refuge, source):
         wanted = items_of([withdrawn], scene.refuge(place), pins)
@@ -172,3 +178,24 @@ def test_a_withdrawn_move_leaves_the_placement_where_it_was(
             assert scene.chosen(items) in (set(scene.decided), moved)
         for items in _states(wanted, items_of([], scene.refuge(place))):
             assert scene.chosen(items) == set(scene.decided)
+
+
+@given(found=scenes(refuges=True), data=st.data())
+def test_a_pin_that_a_dead_reconciler_left_draws_nothing_back(
+    found: tuple[Scene, Scores], data: st.DataObject
+) -> None:
+    """The move was followed, and nobody takes its items away. The cluster that stayed is lost, OCM chooses
+    another one, and then the lost one returns.
+    """
+    scene, later = found
+    assume(len(scene.decided) > 1)
+    source = data.draw(st.sampled_from(scene.decided))
+    target = data.draw(st.sampled_from(_others(scene)))
+    (kept,) = {*scene.decided} - {source}
+    move = Move(placement=KEY, source=source, target=target, since=0)
+    left = items_of([move], {}, pins_of([move], {KEY: scene.decided}, scene.rankings))
+    there = replace(scene, decided=tuple(sorted((kept, target))))
+    (other,) = {*CLUSTERS} - {kept, source, target}
+    assert there.chosen(left, lost=kept) == {target, other}
+    after = replace(scene, decided=tuple(sorted((target, other))))
+    assert after.chosen(left, scores=later) == {target, other}

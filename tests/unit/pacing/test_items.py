@@ -1,9 +1,13 @@
 """The items that carry moves out, and the order in which they are written."""
 
+import pytest
+
+from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.pacing.items import items_of, moving_in, pins_of, refuges_in, writes
 from gitops_dsf.pacing.ledger import Move, Phase
 
 MOVE = Move(placement="ns/a", source="c1", target="c2", since=0)
+RANKINGS = {"ns/a": PacedRanking((Term("r", "free", 2), Term("r", "idle", -4)), steady=1)}
 
 
 def test_items_of_a_move() -> None:
@@ -58,15 +62,15 @@ def test_a_source_that_becomes_the_refuge_is_no_longer_pushed_first() -> None:
 
 def test_the_clusters_that_stay_are_pinned_first() -> None:
     """And longest, if the move is withdrawn: else one of them could be left instead of the source."""
-    pins = pins_of([MOVE], {"ns/a": ("c0", "c1")})
-    assert pins == {"c0": {"ns/a": 100}}
+    pins = pins_of([MOVE], {"ns/a": ("c0", "c1")}, RANKINGS)
+    assert pins == {"c0": {"ns/a": 61}}
     carried = items_of([MOVE], {}, pins)
     assert [cluster for cluster, _ in writes({}, carried, pins)] == ["c0", "c2", "c1"]
     withdrawn = MOVE.entered(Phase.WITHDRAWN, 1)
-    assert pins_of([withdrawn], {"ns/a": ("c0", "c1")}) == pins
+    assert pins_of([withdrawn], {"ns/a": ("c0", "c1")}, RANKINGS) == pins
     assert writes(carried, items_of([withdrawn], {}, pins), pins) == [("c1", {}), ("c2", {})]
-    assert pins_of([MOVE.entered(Phase.HANDOVER, 1)], {"ns/a": ("c0", "c2")}) == {}
-    assert pins_of([MOVE], {"ns/a": ("c1",)}) == {}
+    assert pins_of([MOVE.entered(Phase.HANDOVER, 1)], {"ns/a": ("c0", "c2")}, RANKINGS) == {}
+    assert pins_of([MOVE], {"ns/a": ("c1",)}, RANKINGS) == {}
 
 
 def test_a_move_is_carried_out_by_one_of_its_items() -> None:
@@ -74,3 +78,13 @@ def test_a_move_is_carried_out_by_one_of_its_items() -> None:
     assert moving_in({"c1": {"ns/a": -100}}, [MOVE]) == {"ns/a"}
     assert moving_in({"c2": {"ns/a": 100}}, [MOVE]) == {"ns/a"}
     assert moving_in({"c0": {"ns/a": 100}, "c2": {"ns/a": 50}}, [MOVE]) == set()
+
+
+@pytest.mark.parametrize(
+    ("weights", "refuges", "pin"),
+    [((1,), False, 21), ((4, -8), False, 61), ((1,), True, 21), ((3, 1), True, 41), ((9, 1), False, 100)],
+)
+def test_a_pin_is_as_weak_as_the_scores_allow(weights: tuple[int, ...], refuges: bool, pin: int) -> None:
+    """Scores of one proportion differ by 200 points at most for each unit of weight."""
+    terms = tuple(Term("r", f"s{number}", weight) for number, weight in enumerate(weights))
+    assert PacedRanking(terms, steady=0, refuges=refuges).pin == pin
