@@ -205,6 +205,7 @@ MAINTENANCE_STRANDS = _warning("DSF354", "maintenance that leaves too few eligib
 MAINTENANCE_NEEDS = _error("DSF355", "maintenance that nobody carries out")
 UNKNOWN_IN_MAINTENANCE = _error("DSF356", "maintenance of something that does not exist")
 MANY_WINDOWS = _error("DSF357", "more maintenance than is compared")
+CLUSTER_LACKS = _error("DSF358", "label or claim that a cluster lacks")
 
 WRONG_NAMESPACE = _error("DSF401", "object outside of the Argo CD namespace")
 GENERATOR = _error("DSF402", "clusterDecisionResource generator that cannot work")
@@ -217,6 +218,7 @@ SCORE_IN_TEMPLATE = _error("DSF408", "score in an Application's template")
 
 LARGE_WORK = _error("DSF501", "ManifestWork larger than OCM takes")
 FULL_SHARD = _error("DSF502", "works directory larger than Argo CD takes")
+LARGE_SET = _error("DSF503", "labels and claims larger than Argo CD takes")
 
 SERIES_VALUES = _error("DSF601", "values of a test's series that do not parse")
 UNKNOWN_IN_TEST = _error("DSF602", "test about something that does not exist")

@@ -149,6 +149,18 @@ def _plain_placement(generators: list[Any]) -> str:
     match generators:
         case [
             {
+                "merge": {
+                    "mergeKeys": ["name"],
+                    "generators": [decisions, {"list": {"elements": list(clusters), **listed}, **with_list}],
+                    **merged,
+                },
+                **beside,
+            }
+        ]:
+            plain = _hollow([listed, with_list, merged, beside]) and all(map(_describes, clusters))
+            return _plain_placement([decisions]) if plain else ""
+        case [
+            {
                 "clusterDecisionResource": {"labelSelector": {"matchLabels": labels, **more_terms}, **rest},
                 **beside,
             }
@@ -156,6 +168,11 @@ def _plain_placement(generators: list[Any]) -> str:
             plain = _hollow([more_terms, beside, rest.get("name"), rest.get("template")])
             return str(labels[PLACEMENT_LABEL]) if plain and labels.keys() == {PLACEMENT_LABEL} else ""
     return ""
+
+
+def _describes(cluster: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Whether an element of a list adds labels and claims to a cluster, and changes no name."""
+    return isinstance(cluster, dict) and cluster.keys() <= {"name", "labels", "claims"}
 
 
 def _hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON

@@ -11,7 +11,7 @@ from gitops_dsf.render.reconciler.rights import decision_rights
 from gitops_dsf.repository.model.application import ApplicationSource, ScoredApplication
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
-from gitops_dsf.resolve.types import Resolved
+from gitops_dsf.resolve.types import ClusterParameters, Resolved
 
 
 def delivery(plan: Plan) -> Iterator[Object]:
@@ -32,7 +32,8 @@ def delivery(plan: Plan) -> Iterator[Object]:
     for each in plan.resolved.placements:
         yield placement(each)
     for app in plan.resolved.applications:
-        yield application_set(app, namespace=namespace)
+        parameters = plan.resolved.cluster_parameters.get(app.metadata.name, ())
+        yield application_set(app, namespace=namespace, clusters=parameters)
     yield from map(_carried, plan.resolved.carried)
 
 
@@ -84,8 +85,10 @@ _PULLED = {
 """
 
 
-def application_set(app: ScoredApplication, *, namespace: str) -> Object:
-    """The ApplicationSet of an application."""
+def application_set(
+    app: ScoredApplication, *, namespace: str, clusters: Sequence[ClusterParameters] = ()
+) -> Object:
+    """The ApplicationSet of an application. `clusters` are what its templates read of labels and claims."""
     moves, application, meta = app.spec.moves, app.spec.application, app.metadata
     pulls = application.delivery == "Pull"
     source = application.source
@@ -107,6 +110,11 @@ def application_set(app: ScoredApplication, *, namespace: str) -> Object:
         sync_policy=_AUTOMATED if policy is None else policy,
         may_delete="sync" if moves.strategy == "Replace" else "create-update",
     )
+    if clusters:
+        # A merge adds to the clusters of the decision, and neither adds nor drops one.
+        described = {"list": {"elements": list(clusters)}}
+        merge = {"mergeKeys": ["name"], "generators": [*found["spec"]["generators"], described]}
+        found["spec"]["generators"] = [{"merge": merge}]
     found["metadata"] = metadata(
         name=meta.name,
         namespace=namespace,

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
+from gitops_dsf.render.delivery import application_set
 from gitops_dsf.render.hubscorer import configuration
 from gitops_dsf.render.works import WorkRenderer, payload_bytes, works_directory
 from gitops_dsf.repository.load import SETTINGS_FILE
@@ -20,6 +22,9 @@ WORK_LIMIT_BYTES = 512_000
 CONFIGMAP_LIMIT_BYTES = 1_048_576
 """The API server refuses a ConfigMap whose keys and values are larger together (ValidateConfigMap)."""
 
+SET_LIMIT_BYTES = 1_000_000
+"""The store of the API server takes 1.5 MB in one object; this leaves a reserve for fields of others."""
+
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
 """Argo CD rejects 10 MB in one Application; this leaves a reserve
@@ -28,10 +33,11 @@ SHARD_LIMIT_BYTES = 8_000_000
 
 
 def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
-    """Reports works that OCM's webhook would reject, and shards that Argo CD could not render, at the field
-    that people would change.
+    """Reports works that OCM's webhook would reject, and directories that Argo CD could not render, at the
+    field that people would change.
     """
     yield from _works(plan, {item.name: item.position for item in declared.scorers})
+    yield from _application_sets(plan, declared)
     settings = declared.repository
     if settings is not None:
         yield from _shards(plan, settings.at("spec", "output", "shards"))
@@ -54,6 +60,29 @@ def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
                 f"the ManifestWork of {which} would be {size} bytes with {len(summaries)} scorers, of which"
                 f" {largest.name} is the largest; OCM refuses more than {WORK_LIMIT_BYTES}",
                 "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and queries",
+            )
+
+
+def _application_sets(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
+    """Reports ApplicationSets with the labels and claims of too many clusters, alone or together. Others are
+    small.
+    """
+    described = plan.resolved.cluster_parameters
+    sizes = {
+        app.metadata.name: len(emit(application_set(app, namespace="argocd", clusters=clusters)).encode())
+        for app in plan.resolved.applications
+        if (clusters := described.get(app.metadata.name))
+    }
+    total = sum(sizes.values())
+    for item in declared.applications:
+        size = sizes.get(item.name, 0)
+        if size > SET_LIMIT_BYTES or (total > SHARD_LIMIT_BYTES and size == max(sizes.values())):
+            yield codes.LARGE_SET.at(
+                item.at("spec", "placement"),
+                f"with labels and claims of {len(described[item.name])} clusters, the ApplicationSet of"
+                f" {item.name} would have {size / 1e6:.1f} MB of at most {SET_LIMIT_BYTES / 1e6:g}, and all"
+                f" such ones {total / 1e6:.1f} MB of at most {SHARD_LIMIT_BYTES / 1e6:g}",
+                "choose fewer clusters (clusterSets, clusterSelector), or read fewer labels and claims",
             )
 
 

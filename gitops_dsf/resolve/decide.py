@@ -9,6 +9,7 @@ from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.rankings import resolve_ranking
 from gitops_dsf.resolve.rules.registry import findings
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
+from gitops_dsf.resolve.template_parameters import cluster_parameters
 from gitops_dsf.resolve.types import Resolved
 
 
@@ -62,6 +63,9 @@ def _decide(context: Context) -> Resolved:
             )
         ),
         applications=tuple(item.value for item in declared.applications),
+        cluster_parameters={
+            item.name: found for item in declared.applications if (found := cluster_parameters(context, item))
+        },
         carried=tuple(_with_namespace(item.document.data, context.namespace_of(item)) for item in carried),
     )
 

@@ -22,11 +22,25 @@ class ClusterInventory:
         self.sets = sets
         self.labels = LabelIndex({name: item.metadata.labels for name, item in clusters.items()})
         self.all_clusters = self.labels.everything
+        self._claims: LabelIndex[str] | None = None
         self._members: dict[str, frozenset[str]] = {}
 
     def selected(self, selector: LabelSelector | None) -> frozenset[str]:
         """Names of clusters whose labels match; all clusters if there is no selector."""
         return self.all_clusters if selector is None else self.labels.select(selector.compiled)
+
+    def described_by(self, kind: str) -> LabelIndex[str]:
+        """The clusters by what templates know of them: `labels` or `claims`."""
+        if kind == "labels":
+            return self.labels
+        if self._claims is None:
+            self._claims = LabelIndex(
+                {
+                    name: {claim.name: claim.value for claim in item.status.cluster_claims}
+                    for name, item in self.clusters.items()
+                }
+            )
+        return self._claims
 
     def knows_set(self, name: str) -> bool:
         """Whether a ManagedClusterSet is in the inventory, or is one that OCM creates itself."""

@@ -17,6 +17,9 @@ from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
+ClusterParameters = Mapping[str, Any]
+"""The name of a cluster, and what templates read of its labels and claims."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedScore:
@@ -89,6 +92,10 @@ class Resolved:
     source_variants: Mapping[str, Mapping[str, int]]
     """For each MetricSource, the index of the variant that a cluster uses."""
     applications: tuple[ScoredApplication, ...]
+    cluster_parameters: Mapping[str, tuple[ClusterParameters, ...]]
+    """By name of an application, what its templates read of labels and claims of the clusters that it may run
+    on. Applications that read nothing have no entry.
+    """
     carried: tuple[Mapping[str, Any], ...]
     """Placements and ApplicationSets that are copied into the output. Each names its namespace."""
 

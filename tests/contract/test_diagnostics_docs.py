@@ -37,6 +37,7 @@ PLACES = {
     "DSF341": "apps/web.yaml:10:27",
     "DSF501": "scorers/cpu.yaml:4:9",
     "DSF502": "gitops-dsf.yaml:11:20",
+    "DSF503": "apps/web.yaml:12:5",
 }
 """Where the findings are that tests/golden/findings.txt does not have. Those about a whole file or the whole
 repository are at its first character.
@@ -78,6 +79,15 @@ def full_shard(root: Path) -> None:
     )
 
 
+def large_set(root: Path) -> None:
+    (good,) = (entry.example("good") for entry in ENTRIES if entry.code == "DSF358")
+    assert good is not None
+    write(root, good)
+    (root / "clusters" / "more.yaml").write_text(
+        "---\n".join(CLUSTER.format(f"{number}, labels: {{env: {'x' * 63}}}") for number in range(8_000))
+    )
+
+
 ARGUMENTS = "# scorers/cpu.yaml\nspec:\n  scoring:\n    arguments: "
 BUILDERS: dict[str, Callable[[Path], None]] = {
     "DSF002": shell(r"printf 'spec:\n\tmasks: []\n' > config/masks.yaml"),
@@ -94,6 +104,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     ),
     "DSF501": example(f"{ARGUMENTS}{{text: {'x' * 520_000}}}\n"),
     "DSF502": full_shard,
+    "DSF503": large_set,
 }
 
 

@@ -294,6 +294,36 @@ def _raw() -> Iterator[tuple[str, Documents]]:
     yield case("a Placement of labels that are no text", apps=selector("{matchLabels: {a: [b]}}"))
 
 
+def _labels_in_templates() -> Iterator[tuple[str, Documents]]:
+    """Clusters with and without a label, and ways to read it."""
+    where = "path: deploy}"
+    claim = "status: {clusterClaims: [{name: zone, value: a}]}\n"
+    fleet = both(
+        cluster("east", "env: prod, region: us, example.com/tier: gold") + claim,
+        cluster("west", "env: prod, region: eu") + claim,
+        cluster("north", "env: test"),
+        cluster("south", "env: test") + claim,
+    )
+    all_clusters, production = "{numberOfClusters: 1}", "{clusterSelector: {matchLabels: {env: prod}}}"
+    for text in listed("""
+        {{ .labels.region }} | {{ .claims.zone }} | {{ .labels.region |default "eu" }}
+        {{ index .labels "example.com/tier" }} | {{ .labels.example.com/tier }}
+        {{ index .labels "example.com/tier" |default .labels.region }}
+        {{ .labels.regoin }} | {{ .labels.rack |default "eu" }} | {{ .metadata.labels.region }}
+    """):
+        reading = app(where, f"path: '{text}'}}")
+        yield case(f"a template that reads {text} of every cluster", clusters=fleet, apps=reading)
+        yield case(
+            f"a template that reads {text} of some clusters",
+            clusters=fleet,
+            apps=reading.replace(all_clusters, production),
+        )
+    reading = app(where, "path: '{{ .labels.region }}'}")
+    yield case("a template that reads labels of no cluster", clusters=SET, apps=reading)
+    broken = both(fleet, BROKEN_CLUSTER)
+    yield case("a template that reads labels beside a broken cluster", clusters=broken, apps=reading)
+
+
 def _argocd() -> Iterator[tuple[str, Documents]]:
     where = "path: deploy}"
     for text in listed("""

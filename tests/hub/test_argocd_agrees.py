@@ -1,35 +1,44 @@
 """`validate` and Argo CD agree about applications: 200 with mistakes and without, through Argo CD's own CRD,
-clusterDecisionResource generator and templates.
+generators and templates; and what Argo CD makes of labels and claims of clusters.
 """
 
 import json
 import subprocess
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
+from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.render.delivery import application_set, decision_readers
 from gitops_dsf.repository.load import Loaded, load_text
+from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
-from gitops_dsf.resolve.types import Resolved
+from gitops_dsf.resolve.context import context_of
+from gitops_dsf.resolve.template_parameters import cluster_parameters
 from tests.hub.controlplane.binaries import obtain
-from tests.hub.scenario.mutatedsources import Fields, corpus
+from tests.hub.scenario.mutatedsources import REPOSITORY, Fields, corpus
 from tests.support.repositories import BASE
 
 pytestmark = [pytest.mark.family("argocdgenerator")]
 
 SEED, COUNT = 20_261_123, 200
 CLUSTERS = ("east", "west")
-OURS = frozenset({"DSF344"})
-"""Templates that Argo CD would run, and that all teams would pay for."""
+OURS = frozenset({"DSF344", "DSF358"})
+"""Templates that Argo CD would run: all teams would pay for them, or a text in them would be empty."""
+LABELS: Mapping[str, Fields] = {
+    "east": {"env": "prod", "region": "us", "example.com/tier": "gold"},
+    "west": {"env": "prod", "example.com/tier": ""},
+}
+ZONE = [{"name": "zone.example.com", "value": 'a "zone" {{.name}}'}]
 
 
-def judged(source: Fields, policy: Fields | None) -> tuple[Resolved | None, list[Diagnostic]]:
-    """What the product makes of an application, and its errors."""
+def declared(source: Fields, policy: Fields | None, labels: Mapping[str, Fields]) -> Declared:
+    """A fleet with these clusters and an application."""
     application: Fields = {"source": source, "destinationNamespace": "web"}
     if policy is not None:
         application["syncPolicy"] = policy
@@ -43,35 +52,54 @@ def judged(source: Fields, policy: Fields | None) -> tuple[Resolved | None, list
             "placement": {"numberOfClusters": 1},
         },
     }
-    parts = [load_text(text, file=file) for file, text in {**BASE, "apps/web.yaml": json.dumps(item)}.items()]
+    clusters = [
+        json.dumps(
+            {
+                "apiVersion": "cluster.open-cluster-management.io/v1",
+                "kind": "ManagedCluster",
+                "metadata": {"name": name, "labels": found},
+                "status": {"clusterClaims": ZONE},
+            }
+        )
+        for name, found in labels.items()
+    ]
+    files = {**BASE, "clusters/c.yaml": "\n---\n".join(clusters), "apps/web.yaml": json.dumps(item)}
+    parts = [load_text(text, file=file) for file, text in files.items()]
     loaded = Loaded(
         documents=tuple(document for part in parts for document in part.documents),
         diagnostics=tuple(found for part in parts for found in part.diagnostics),
     )
-    resolved, found = resolve(declare(loaded))
-    return resolved, [one for one in found if one.severity is Severity.ERROR]
+    return declare(loaded)
 
 
-def rendered(source: Fields, policy: Fields | None) -> Fields:
+def errors(of: Declared) -> list[Diagnostic]:
+    """What `validate` calls an error."""
+    return [one for one in resolve(of)[1] if one.severity is Severity.ERROR]
+
+
+def rendered(source: Fields, policy: Fields | None = None, labels: Mapping[str, Fields] = LABELS) -> Fields:
     """The ApplicationSet that the product would render without any check."""
-    resolved, errors = judged({"repoURL": source["repoURL"], "path": "."}, None)
-    assert resolved is not None, errors
-    found = application_set(resolved.applications[0], namespace="argocd")
+    context = context_of(declared(source, policy, labels))
+    clusters = [each for item in context.declared.applications for each in cluster_parameters(context, item)]
+    resolved, _ = resolve(declared({"repoURL": source["repoURL"], "path": "."}, None, labels))
+    assert resolved is not None
+    found = application_set(resolved.applications[0], namespace="argocd", clusters=clusters)
     [generator] = found["spec"]["generators"]
-    generator["clusterDecisionResource"]["configMapRef"] = "decisions"
+    [decisions, *_] = generator["merge"]["generators"] if clusters else [generator]
+    decisions["clusterDecisionResource"]["configMapRef"] = "decisions"
     found["spec"]["template"]["spec"]["source"] = source
     if policy is not None:
         found["spec"]["template"]["spec"]["syncPolicy"] = policy
     return found
 
 
-def asked(sets: list[Fields]) -> list[dict[str, Any]]:
-    """What Argo CD makes of them."""
+def asked(sets: list[Fields], clusters: Sequence[str] = CLUSTERS) -> list[dict[str, Any]]:
+    """What Argo CD makes of them, when OCM has decided for these clusters."""
     binaries = obtain("argocdgenerator")
     config = next(item["data"] for item in decision_readers("argocd") if item["kind"] == "ConfigMap")
     given = {
         "crd": str(binaries.folder("crds") / "applicationset-crd.yaml"),
-        "clusters": CLUSTERS,
+        "clusters": clusters,
         "config": config,
         "sets": sets,
     }
@@ -95,11 +123,11 @@ def test_no_error_that_validate_calls_clean_and_no_error_of_ours_where_argocd_ge
     wrong = []
     for (source, policy), answer in zip(items, answers, strict=True):
         trouble = answer["refused"] or answer["error"] or answer["source"] or answer["dropped"]
-        codes = {one.code for one in judged(source, policy)[1]}
+        codes = {one.code for one in errors(declared(source, policy, LABELS))}
         if trouble:
             counts["with errors on both sides" if codes else "MISSED"] += 1
         elif codes <= OURS:
-            counts["refused for their cost" if codes else "clean on both sides"] += 1
+            counts["refused for more" if codes else "clean on both sides"] += 1
             assert len(answer["applications"]) == len(CLUSTERS)
         else:
             counts["REFUSED WITHOUT NEED"] += 1
@@ -108,3 +136,75 @@ def test_no_error_that_validate_calls_clean_and_no_error_of_ours_where_argocd_ge
     note(f"{COUNT} applications: {', '.join(f'{count} {what}' for what, count in sorted(counts.items()))}")
     assert wrong == []
     assert min(counts["clean on both sides"], counts["with errors on both sides"]) > COUNT // 5
+
+
+def paths(answer: dict[str, Any]) -> dict[str, str]:
+    """The path of each generated Application, by cluster."""
+    assert [answer[name] for name in ("error", "refused", "dropped")] == ["", "", None]
+    return {
+        item["spec"]["destination"]["name"]: item["spec"]["source"].get("path", "")
+        for item in answer["applications"] or ()
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "east", "west"),
+    [
+        ("{{ .labels.env }}", "prod", "prod"),
+        ('{{ index .labels "example.com/tier" }}', "gold", ""),
+        ('{{ .labels.region | default "eu" }}', "us", "eu"),
+        ("{{ if .labels.region }}{{ .labels.region }}{{ else }}{{ .name }}{{ end }}", "us", "west"),
+        ("{{ if not .labels.region }}none{{ else }}{{ upper .labels.region }}{{ end }}", "US", "none"),
+        ("{{ $r := .labels.region }}{{ coalesce $r .labels.env }}", "us", "prod"),
+        ('{{ eq .labels.region "us" | ternary "a" "b" }}', "a", "b"),
+        ('{{ index .claims "zone.example.com" }}', 'a "zone" {{.name}}', 'a "zone" {{.name}}'),
+        ('{{ .name }}-{{ index $.labels "env" }}{{ $.labels.env }}', "east-prodprod", "west-prodprod"),
+    ],
+)
+def test_argocd_writes_the_labels_and_claims_of_each_cluster(text: str, east: str, west: str) -> None:
+    source = {"repoURL": REPOSITORY, "path": text}
+    assert errors(declared(source, None, LABELS)) == []
+    [answer] = asked([rendered(source)])
+    assert paths(answer) == {"east": east, "west": west}
+
+
+def test_a_label_that_one_cluster_lacks_is_empty_there_and_validate_says_so() -> None:
+    source = {"repoURL": REPOSITORY, "path": "overlays/{{ .labels.region }}"}
+    [found] = errors(declared(source, None, LABELS))
+    assert (found.code, found.message) == (
+        "DSF358",
+        "west (clusters/c.yaml) has no label region, and web may run there",
+    )
+    [answer] = asked([rendered(source)])
+    assert paths(answer) == {"east": "overlays/us", "west": "overlays/"}
+
+
+def test_a_cluster_that_is_not_in_git_stops_the_set_until_it_is() -> None:
+    source = {"repoURL": REPOSITORY, "path": "{{ .labels.env }}"}
+    known = {name: LABELS[name] for name in ("east",)}
+    before, after = asked([rendered(source, labels=known), rendered(source)])
+    assert 'map has no entry for key "labels"' in before["error"]
+    assert paths(after) == {"east": "prod", "west": "prod"}
+
+
+def test_clusters_that_were_not_chosen_get_nothing() -> None:
+    [answer] = asked([rendered({"repoURL": REPOSITORY, "path": "{{ .labels.env }}"})], ["west"])
+    assert paths(answer) == {"west": "prod"}
+    [answer] = asked([rendered({"repoURL": REPOSITORY, "path": "{{ .labels.env }}"})], [])
+    assert paths(answer) == {}
+
+
+@pytest.mark.parametrize("count", [100, 3_500])
+def test_argocd_reads_the_labels_of_many_clusters(count: int, note: Callable[[str], None]) -> None:
+    labels = {f"cluster-{number:04}": {"region": f"r{number % 7}"} for number in range(count)}
+    chosen = sorted(labels)[:: count // 100]
+    source = {"repoURL": REPOSITORY, "path": "{{ .labels.region }}"}
+    found = rendered(source, labels=labels)
+    clock = time.monotonic()
+    [answer] = asked([found], chosen)
+    spent = time.monotonic() - clock
+    size = len(emit(found).encode())
+    note(
+        f"labels of {count} clusters: {size / 1e3:.0f} kB, {spent:.1f} s with the start of Argo CD's program"
+    )
+    assert paths(answer) == {name: labels[name]["region"] for name in chosen}

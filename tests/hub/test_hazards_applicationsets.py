@@ -11,7 +11,7 @@ import pytest
 
 from gitops_dsf.argocd.gotemplate import Trouble, check
 from gitops_dsf.render.delivery import decision_readers
-from gitops_dsf.resolve.rules.templates import DECIDED
+from gitops_dsf.resolve.template_parameters import DECIDED
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD

@@ -4,7 +4,7 @@ Every action is run with what is known of the parameters. Both sides of a condit
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -22,7 +22,7 @@ from gitops_dsf.argocd.gotemplate.nodes import (
     Variable,
 )
 from gitops_dsf.argocd.gotemplate.parse import NOT_PLAIN, PLAIN_ONES, SHARED, CostlyError, parse
-from gitops_dsf.argocd.gotemplate.plain import PLAIN, Value, is_plain
+from gitops_dsf.argocd.gotemplate.plain import FALLS_BACK, PLAIN, Read, Value, is_plain
 from gitops_dsf.argocd.gotemplate.tokens import TemplateError
 
 Parameters = Mapping[str, Value | Mapping[str, Value]]
@@ -45,6 +45,8 @@ class Trouble(Enum):
     """Argo CD cannot parse or run it."""
     PARAMETER = auto()
     """It uses a parameter that is not there."""
+    LACKING = auto()
+    """It writes a text that is empty because a cluster lacks it."""
     COST = auto()
     """What it costs is not known, or is much."""
 
@@ -61,10 +63,14 @@ class Finding:
     """The parameters that there are."""
     name: str = ""
     """The parameter that is not there."""
+    lacks: Read | None = None
+    """The text that is lacking."""
 
 
-def check(text: str, parameters: Parameters | None) -> tuple[Finding, ...]:
-    """What is wrong with a text. Without `parameters`, any may be there."""
+def check(text: str, parameters: Parameters | None, lacking: Collection[Read] = ()) -> tuple[Finding, ...]:
+    """What is wrong with a text. Without `parameters`, any may be there. `lacking` are empty texts, which it
+    may ask for and may not write.
+    """
     if "{{" not in text:
         return ()
     if len(text) > LONGEST:
@@ -78,12 +84,19 @@ def check(text: str, parameters: Parameters | None) -> tuple[Finding, ...]:
         return (Finding(Trouble.COST, error.offset, error.message, error.hint),)
     except TemplateError as error:
         return (Finding(Trouble.FAILS, error.offset, error.message, error.hint),)
-    run = _Run(parameters)
+    run = _Run(parameters, lacking)
     run.statements(statements)
     if run.written > MOST and not run.found:
         message = f"the text may become {run.written} characters long: that is much for {SHARED}"
         run.found.append(Finding(Trouble.COST, text.index("{{"), message, "write less into one text"))
     return tuple(run.found)
+
+
+def reads(text: str, parameters: Parameters) -> Mapping[Read, int]:
+    """The texts that a template without findings reads from maps of texts, each with an offset."""
+    run = _Run(parameters)
+    run.statements(parse(text))
+    return run.read
 
 
 def unresolved(text: str, parameters: Parameters) -> Iterator[tuple[int, str]]:
@@ -105,9 +118,11 @@ class _StopError(Exception):
 class _Run:
     """One run of a template. `sure` is false where Argo CD may not come along."""
 
-    def __init__(self, parameters: Parameters | None) -> None:
+    def __init__(self, parameters: Parameters | None, lacking: Collection[Read] = ()) -> None:
         self.found: list[Finding] = []
+        self.read: dict[Read, int] = {}
         self.written = 0
+        self._lacking = lacking
         self._parameters = parameters
         self._variables: dict[str, Value] = {}
         self._sure = True
@@ -127,17 +142,21 @@ class _Run:
                     self._writes(pipeline, value)
             case Branch(pipeline, body, otherwise):
                 kept = dict(self._variables)
+                condition = _UNKNOWN
                 try:
-                    self._pipeline(pipeline)
+                    condition = self._pipeline(pipeline)
                 finally:
-                    self.statements(body)
-                    self.statements(otherwise)
+                    if condition.lacking is None:
+                        self.statements(body)
+                    if condition.constant is not True:
+                        self.statements(otherwise)
                     self._variables = kept
 
     def _writes(self, pipeline: Pipeline, value: Value) -> None:
         if value.kind == "map":
             message = "this writes several parameters as Go prints a map"
             raise self._stop(Trouble.COST, pipeline.offset, message, "name one of them, such as .name")
+        self._is_there(value)
         self.written += value.size
 
     def _pipeline(self, pipeline: Pipeline) -> Value:
@@ -202,6 +221,8 @@ class _Run:
         if self._parameters is None:
             return _UNKNOWN
         value, written = self._parameters.get(names[0]), f".{names[0]}"
+        if isinstance(value, Value) and value.kind == "texts":
+            return self._text(offset, names, value.size)
         known = tuple(f".{name}" for name in self._parameters)
         rest = names[1:]
         if isinstance(value, Mapping):
@@ -217,9 +238,27 @@ class _Run:
             raise _StopError
         return self._inside(offset, value, rest)
 
+    def _text(self, offset: int, names: tuple[str, ...], size: int) -> Value:
+        """A text in a map of texts by any name."""
+        if len(names) == 1:
+            return _MAP
+        read = names[0], names[1]
+        self.read.setdefault(read, offset)
+        empty = (offset, read) if read in self._lacking else None
+        return self._inside(offset, Value("text", size, None, empty), names[2:])
+
+    def _is_there(self, value: Value) -> None:
+        if value.lacking is not None:
+            offset, read = value.lacking
+            self.found.append(Finding(Trouble.LACKING, offset, f"{read[1]} is lacking", lacks=read))
+            raise _StopError
+
     def _call(self, function: Function, operands: Sequence[Operand], final: Value | None) -> Value:
         match function.name, operands:
-            case "index", (Field(offset, names), Constant(_, str(key), "text")) if final is None:
+            case "index", (
+                Field(offset, names) | Variable(offset, "$", names),
+                Constant(_, str(key), "text"),
+            ) if final is None:
                 return self._parameter(offset, (*names, key))
         given = []
         kept = self._sure
@@ -233,11 +272,25 @@ class _Run:
             raise self._costs(function.offset, function.name)
         self._fits(function, operands, given)
         plain = PLAIN[function.name]
+        if any(one.lacking for one in given):
+            return self._of_lacking(function.name, given)
         size = plain.size(given)
         if size > LARGEST:
             message = f"{function.name} may give {size} characters here: that is much for {SHARED}"
             raise self._stop(Trouble.COST, function.offset, message, "write less")
         return Value(plain.gives or _common(function.name, given), size)
+
+    def _of_lacking(self, name: str, given: Sequence[Value]) -> Value:
+        """What a function gives of texts of which some are empty, because a cluster lacks them."""
+        empty = next(one for one in given if one.lacking)
+        there = [one for one in given if one.lacking is None]
+        if name in FALLS_BACK:
+            return Value(_common(name, there), max(one.size for one in there)) if there else empty
+        if name == "and":
+            return empty
+        if PLAIN[name].gives != "bool":
+            self._is_there(empty)
+        return Value("bool", 5, name in {"empty", "not"} or None)
 
     def _fits(self, function: Function, operands: Sequence[Operand], given: Sequence[Value]) -> None:
         """Whether a function takes these arguments."""

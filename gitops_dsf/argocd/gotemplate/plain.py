@@ -5,18 +5,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+Read = tuple[str, str]
+"""The name of a map of texts, and of a text in it."""
 _VERBS: Final = re.compile(r"%[sdvqt%]")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of a value: its kind ("text", "number", "bool", "map", "mixed" for one of several, or
-    "any"), the most characters that it has when it is written out, and what it is if it is a constant.
+    """What is known of a value: its kind ("text", "number", "bool", "map", "texts" for a map of texts by any
+    name, "mixed" for one of several, or "any"), the most characters that it (or a text of the map) has when
+    it is written out, and what it is if it is a constant.
     """
 
     kind: str
     size: int = 0
     constant: str | int | bool | None = None
+    lacking: tuple[int, Read] | None = None
+    """Where the template reads it, if it is an empty text because a cluster lacks it."""
 
 
 Size = Callable[[Sequence[Value]], int]
@@ -95,6 +100,10 @@ PLAIN: Final[Mapping[str, Plain]] = {
     "trunc": Plain(("number", "text"), "text", _shorter),
 }
 """By name. docs/reference/generator.md lists them for authors."""
+
+
+FALLS_BACK: Final = frozenset({"coalesce", "default", "or"})
+"""Functions that give another text in place of an empty one."""
 
 
 def is_plain(name: str, given: Sequence[Value]) -> bool:

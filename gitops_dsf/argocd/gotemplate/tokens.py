@@ -13,6 +13,11 @@ _ENDS_A_WORD: Final = frozenset(SPACES + ".,|:)(")
 _SPACE: Final = re.compile(r"[ \t\r\n](?:(?![ \t\r\n]-\}\})[ \t\r\n])*")
 """The last blank before -}} belongs to that."""
 _STRING: Final = re.compile(r"""(["'])(?:\\[^\n]|(?!\1)[^\\\n])*\1|`[^`]*`""")
+_INSIDE: Final = re.compile(r"(?<![\w)])\.(\w+)\.(\w[\w.]*)$")
+"""A name inside of a parameter."""
+_NAME: Final = re.compile(r"[\w./-]*")
+_LONGEST: Final = 320
+"""Characters of a name that a hint repeats: those of the longest label."""
 _NUMBER: Final = re.compile(r"[+-]?[0-9.][0-9a-zA-Z_.+]*|[+-]")
 
 
@@ -124,11 +129,12 @@ def _word(text: str, start: int, at: int) -> str:
         at += 1
     if at < len(text) and text[at] not in _ENDS_A_WORD and not text.startswith("}}", at):
         written = text[start:at]
-        hint = (
-            f'a name with {text[at]} in it is written index . "NAME"'
-            if written.startswith(".") and text[at] in "-/"
-            else "write a space before it"
-        )
+        hint = "write a space before it"
+        if written.startswith(".") and text[at] in "-/":
+            hint = f'a name with {text[at]} in it is written index . "NAME"'
+            if found := _INSIDE.search(text[max(0, at - _LONGEST) : at]):
+                rest = text[at : at + _LONGEST]
+                hint = f'write index .{found[1]} "{found[2]}{_NAME.findall(rest)[0]}"'
         raise TemplateError(f"{text[at]!a} does not fit behind {written}", at, hint)
     return text[start:at]
 

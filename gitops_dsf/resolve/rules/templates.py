@@ -3,26 +3,31 @@ and what could take the memory of its controller (docs/contributing/behaviour.md
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from gitops_dsf.argocd.gotemplate import Finding, Trouble, check, unresolved
+from gitops_dsf.argocd.gotemplate import Finding, Read, Trouble, check, unresolved
 from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
-from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load import Document, Path, value_at
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
+from gitops_dsf.hub.labels import LabelIndex
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.rules.target_clusters import eligible
+from gitops_dsf.resolve.template_parameters import (
+    DECIDED,
+    GIVEN,
+    Text,
+    read_of_clusters,
+    texts,
+    texts_of,
+)
 from gitops_dsf.wording import did_you_mean, names_text
 
 GENERATOR: Final = "clusterDecisionResource"
-DECIDED: Final[Parameters] = {
-    "clusterName": Value("text", 253),
-    "name": Value("text", 253),
-    "reason": Value("text", 1024),
-    "server": Value("text", 1024),
-}
-"""What the generator gives of a decision, and how long it may be."""
 OPTIONS: Final = ("missingkey=default", "missingkey=error", "missingkey=invalid", "missingkey=zero")
 _HELM: Final = frozenset({".Capabilities", ".Chart", ".Files", ".Release", ".Template", ".Values"})
+_NOUNS: Final = {"claims": "claim", "labels": "label"}
 _OTHERS: Final = frozenset({"helm", "kustomize", "plugin", "templatePatch"})
 """Fields whose text may hold templates that are for another program."""
 _CODES: Final = {
@@ -35,12 +40,79 @@ _CODES: Final = {
 def templates_work(context: Context) -> Iterator[Diagnostic]:
     """Checks every text of an application that becomes part of its ApplicationSet's template."""
     for item in context.declared.applications:
-        places = [
-            *(place for place, _ in item.value.spec.application.placed_sources),
-            ("spec", "application", "syncPolicy"),
-        ]
-        for place in places:
-            yield from _go(item.document, place, DECIDED)
+        for text in texts_of(item):
+            yield from _go(text, GIVEN)
+
+
+@needs("ManagedCluster", "ManagedClusterSet")
+def clusters_have_what_templates_read(context: Context) -> Iterator[Diagnostic]:
+    """A label or claim that a cluster lacks is an empty text in the template."""
+    for item in context.declared.applications:
+        ranking = context.ranking_of(item)
+        clusters = frozenset[str]() if ranking is None else eligible(context, ranking)
+        if ranking is None or (context.inventory.clusters and not clusters):
+            continue  # another rule tells
+        for text, read in read_of_clusters(item):
+            yield from _Reader(context, item.name, clusters).lacks(text, read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """An application whose templates read labels or claims, and the clusters on which it may run."""
+
+    context: Context
+    name: str
+    clusters: frozenset[str]
+
+    def lacks(self, text: Text, read: Mapping[Read, int]) -> Iterator[Diagnostic]:
+        """Reports what a text reads, at offsets, and clusters lack."""
+        having = {each: self._described(each).carrying_any(each[1]) for each in read}
+        together: dict[tuple[Read, ...], list[str]] = {}
+        for name in sorted(self.clusters - frozenset.intersection(*having.values())):
+            together.setdefault(tuple(each for each in read if name not in having[each]), []).append(name)
+        found: dict[tuple[int, Read], list[str]] = {}
+        for reads, names in together.items():
+            for finding in check(text.value, GIVEN, reads):
+                if finding.lacks is not None:
+                    found.setdefault((finding.offset, finding.lacks), []).extend(names)
+        nowhere = {each for each in read if self.clusters.isdisjoint(having[each])}
+        for (offset, each), names in found.items():
+            if each not in nowhere:
+                yield codes.CLUSTER_LACKS.at(_at(text, offset), *self._some(each, names))
+        for each in sorted(nowhere):
+            is_written = not self.clusters or any(each == told for _, told in found)
+            severity = Severity.ERROR if is_written else Severity.WARNING
+            yield codes.CLUSTER_LACKS.at(_at(text, read[each]), *self._all(each), severity=severity)
+
+    def _described(self, read: Read) -> LabelIndex[str]:
+        return self.context.inventory.described_by(read[0])
+
+    def _some(self, read: Read, names: list[str]) -> tuple[str, str]:
+        """Message and hint about something that these clusters lack."""
+        first = min(names)
+        file = next(each.position.file for each in self.context.declared.clusters if each.name == first)
+        who = (
+            f"{first} ({file}) and {len(names) - 1} more have" if len(names) > 1 else f"{first} ({file}) has"
+        )
+        message = f"{who} no {_NOUNS[read[0]]} {read[1]}, and {self.name} may run there"
+        return message, f'add it, or write {{{{ {_written(read)} | default "VALUE" }}}}'
+
+    def _all(self, read: Read) -> tuple[str, str]:
+        """Message and hint about something that every cluster lacks."""
+        noun, key = _NOUNS[read[0]], read[1]
+        if not self.clusters:
+            message = f"clusters/ holds no ManagedCluster, so nobody knows the {noun} {key}"
+            return message, "run gitops-dsf import --context HUB, or write clusters/*.yaml"
+        labels = self._described(read).labels
+        known = sorted({each for name in self.clusters for each in labels[name]})
+        hint = did_you_mean(key, known) or (f"there are {names_text(known)}" if known else "add it to them")
+        return f"no cluster on which {self.name} may run has the {noun} {key}", hint
+
+
+def _written(read: Read) -> str:
+    """How a template reads a label or a claim."""
+    kind, key = read
+    return f".{kind}.{key}" if key.isidentifier() else f'index .{kind} "{key}"'
 
 
 def templates_of_application_sets_work(context: Context) -> Iterator[Diagnostic]:
@@ -52,9 +124,11 @@ def templates_of_application_sets_work(context: Context) -> Iterator[Diagnostic]
         if spec.get("goTemplate") is True:
             yield from _options(document, spec)
             for place in places:
-                yield from _go(document, place, parameters)
+                for text in texts(document, place):
+                    yield from _go(text, parameters)
             for place in _interpolated(spec.get("generators"), ("spec", "generators")):
-                yield from _go(document, place, None)
+                for text in texts(document, place):
+                    yield from _go(text, None)
         elif parameters is not None:
             for place in places:
                 yield from _fast(document, place, parameters)
@@ -101,30 +175,13 @@ def _items(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _texts(document: Document, place: Path) -> Iterator[tuple[Path, str, bool]]:
-    """Every text and key with braces at or below a place; the last part is whether it is a key."""
-    stack: list[tuple[Path, Any]] = [(place, value_at(document.data, place))]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, str) and "{{" in value:
-            yield path, value, False
-        elif isinstance(value, list):
-            stack += [((*path, index), item) for index, item in enumerate(value)]
-        elif isinstance(value, dict):
-            stack += [((*path, name), inside) for name, inside in value.items()]
-            yield from (
-                ((*path, name), name, True) for name in value if isinstance(name, str) and "{{" in name
-            )
+def _at(text: Text, offset: int) -> Position:
+    return text.document.key_at(text.path) if text.is_key else text.document.inside(text.path, offset)
 
 
-def _at(document: Document, path: Path, offset: int, *, key: bool) -> Position:
-    return document.key_at(path) if key else document.inside(path, offset)
-
-
-def _go(document: Document, place: Path, parameters: Parameters | None) -> Iterator[Diagnostic]:
-    for path, text, key in _texts(document, place):
-        for finding in check(text, parameters):
-            yield _told(finding, _at(document, path, finding.offset, key=key))
+def _go(text: Text, parameters: Parameters | None) -> Iterator[Diagnostic]:
+    for finding in check(text.value, parameters):
+        yield _told(finding, _at(text, finding.offset))
 
 
 def _told(finding: Finding, position: Position) -> Diagnostic:
@@ -138,20 +195,22 @@ def _told(finding: Finding, position: Position) -> Diagnostic:
             position, f"{message} of it would update the Application", "leave the score out of the template"
         )
     hint = did_you_mean(finding.name, finding.known)
-    if finding.name in _HELM:
+    if finding.name == ".metadata" and ".labels" in finding.known:
+        hint = "labels of the cluster are below .labels"
+    elif finding.name in _HELM:
         hint = f"for Helm, write {{{{`{{{{ {finding.name}... }}}}`}}}}"
     elif not hint:
-        hint = f"there are {names_text(finding.known)}"
+        hint = f"there are {names_text(finding.known, most=6)}"
     return codes.TEMPLATE_PARAMETER.at(
         position, f"{finding.message}: Argo CD generates no Application for this template", hint
     )
 
 
 def _fast(document: Document, place: Path, parameters: Parameters) -> Iterator[Diagnostic]:
-    for path, text, key in _texts(document, place):
-        for offset, tag in unresolved(text, parameters):
-            position, written = _at(document, path, offset, key=key), f"{{{{{tag}}}}}"
-            others = bool(_OTHERS & set(path))
+    for text in texts(document, place):
+        for offset, tag in unresolved(text.value, parameters):
+            position, written = _at(text, offset), f"{{{{{tag}}}}}"
+            others = bool(_OTHERS & set(text.path))
             if tag.startswith(".") and (not others or tag[1:].split(".")[0] in parameters):
                 message = f"{written} is a Go template, and goTemplate is not set: Argo CD leaves it as it is"
                 yield codes.TEMPLATE_LANGUAGE.at(position, message, "write spec.goTemplate: true")

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"sort"
 
@@ -160,7 +161,10 @@ func newGenerator(clusters []string, config map[string]string) (map[string]gener
 		return nil, fmt.Errorf("the cluster Secrets are not there")
 	}
 	generator := generators.NewDuckTypeGenerator(ctx, dynamic, clientset, namespace, informer)
-	return map[string]generators.Generator{"ClusterDecisionResource": generator}, nil
+	inner := map[string]generators.Generator{"ClusterDecisionResource": generator, "List": generators.NewListGenerator()}
+	outer := map[string]generators.Generator{"Merge": generators.NewMergeGenerator(inner)}
+	maps.Copy(outer, inner)
+	return outer, nil
 }
 
 // generate does what the ApplicationSet controller does, also when it panics.

@@ -2,11 +2,11 @@
 
 import pytest
 
-from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, check, parse, unresolved
+from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, check, parse, reads, unresolved
 from gitops_dsf.argocd.gotemplate.check import LARGEST, LONGEST
 from gitops_dsf.argocd.gotemplate.parse import DEEPEST
 from gitops_dsf.argocd.gotemplate.plain import Value
-from gitops_dsf.resolve.rules.templates import DECIDED
+from gitops_dsf.resolve.template_parameters import DECIDED, GIVEN
 
 VALUES = {**DECIDED, "values": {"tier": Value("text", 4), "my-tier": Value("text", 4)}}
 
@@ -143,6 +143,66 @@ def test_a_long_or_deep_template_is_told_and_a_long_text_without_actions_is_not(
 def test_several_actions_have_a_finding_each() -> None:
     found = check("{{ .a }}{{ .name }}{{ .b }}{{ repeat 3 .name }}", DECIDED)
     assert [one.offset for one in found] == [3, 22, 30]
+
+
+REGION = {("labels", "region")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{ .labels.region | default "eu" }}',
+        '{{ index .labels "region" | default .name | lower }}',
+        "{{ coalesce .labels.region .claims.zone }}{{ or .labels.region `eu` }}",
+        "{{ if .labels.region }}{{ .labels.region }}{{ else }}eu{{ end }}",
+        "{{ if not .labels.region }}eu{{ else }}{{ lower .labels.region }}{{ end }}",
+        "{{ if and .name .labels.region }}{{ .labels.region }}{{ end }}",
+        "{{ $r := .labels.region }}{{ if empty $r }}eu{{ else }}{{ $r }}{{ end }}",
+        '{{ eq .labels.region "eu" | ternary "a" "b" }}{{ if hasPrefix "e" .labels.region }}c{{ end }}',
+        "{{ .labels.env }}{{ .claims.region }}",
+    ],
+)
+def test_a_label_that_is_lacking_may_be_asked_for(text: str) -> None:
+    assert check(text, GIVEN, REGION) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("a/{{ .labels.region }}", 5),
+        ('{{ index .labels "region" }}', 9),
+        ('{{ index $.labels "region" }}', 9),
+        ("{{ $.labels.region | lower }}", 3),
+        ("{{ $r := .labels.region }}{{ print .name $r }}", 9),
+        ("{{ if .name }}a{{ else }}{{ .labels.region }}{{ end }}", 28),
+        ("{{ if not .labels.region }}{{ .labels.region }}{{ end }}", 30),
+        ("{{ default .labels.region .labels.region }}", 11),
+        ('{{ ternary .labels.region "a" (eq .name "b") }}', 11),
+    ],
+)
+def test_a_label_that_is_lacking_may_not_be_written(text: str, offset: int) -> None:
+    assert check(text, GIVEN) == ()
+    [found] = check(text, GIVEN, REGION)
+    assert (found.trouble, found.offset, found.lacks) == (Trouble.LACKING, offset, ("labels", "region"))
+
+
+def test_what_a_template_reads_of_clusters_is_known_without_running_it() -> None:
+    text = '{{ if .labels.env }}{{ .claims.zone }}{{ else }}{{ index .labels "a.b/c" }}{{ end }}{{ .name }}'
+    assert reads(text, GIVEN) == {("labels", "env"): 6, ("claims", "zone"): 23, ("labels", "a.b/c"): 57}
+    for unknown in ("{{ index .labels .name }}", "{{ .labels }}", "{{ $l := .labels }}{{ $l.a }}"):
+        assert [found.trouble for found in check(unknown, GIVEN)] == [Trouble.COST]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("{{.labels.topology.kubernetes.io/region}}", 'write index .labels "topology.kubernetes.io/region"'),
+        ("{{ .name }}{{ .claims.my-zone | lower }}", 'write index .claims "my-zone"'),
+        ("{{ .my-key }}", 'a name with - in it is written index . "NAME"'),
+    ],
+)
+def test_a_name_with_a_slash_is_told_as_it_is_written(text: str, hint: str) -> None:
+    assert [found.hint for found in check(text, GIVEN)] == [hint]
 
 
 def test_without_known_parameters_only_syntax_and_cost_are_told() -> None:

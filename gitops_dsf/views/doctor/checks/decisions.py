@@ -2,13 +2,18 @@
 knows the clusters.
 """
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.views.doctor.facts import Facts
 from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
 from gitops_dsf.wording import plural
+
+_NO_CLUSTER: Final = re.compile(r'no entry for key "(?:labels|claims)"')
+"""What Argo CD says when a template reads a label of a cluster that is not rendered."""
 
 
 def placements(facts: Facts) -> Iterator[Finding]:
@@ -46,5 +51,7 @@ def application_sets(facts: Facts) -> Iterator[Finding]:
         fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # refreshes at once; else within 3 minutes"
         if "placementdecisions" in message and "forbidden" in message:
             fix = "add the ServiceAccount to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
+        elif _NO_CLUSTER.search(message):
+            fix = "write the clusters that joined into clusters/ (gitops-dsf import), and render"
         yield error(f"ApplicationSet {name} generates nothing: {message}", fix)
     yield ok(f"no error in {plural(len(ours), 'rendered ApplicationSet')}")

@@ -79,6 +79,38 @@ def generator(**more: Any) -> dict[str, Any]:
     return {"clusterDecisionResource": {**GENERATOR, **more}}
 
 
+def merged(*elements: Any, decisions: Any = None, **more: Any) -> dict[str, Any]:
+    """The generator of an application whose templates read labels or claims."""
+    inner = [decisions or generator(template=HOLLOW), {"list": {"elements": elements, "template": HOLLOW}}]
+    return {"merge": {"mergeKeys": ["name"], "generators": inner, "template": HOLLOW, **more}}
+
+
+EAST = {"name": "east", "labels": {"region": "us"}, "claims": {"zone": "a"}}
+
+
+def test_moves_with_labels_and_claims_of_clusters_are_completed() -> None:
+    found = made(generators=[merged(EAST)])
+    assert found.handover == Handover(placement="web", timeout=60.0, template_name="web-{{.name}}")
+    assert found.placements == {"web"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        merged({**EAST, "clusterName": "west"}),
+        merged("east"),
+        merged(EAST, mergeKeys=["server"]),
+        merged(EAST, template={"metadata": {"name": "other"}}),
+        merged(EAST, decisions=generator(name="decision-1")),
+        {**merged(EAST), "selector": {"matchLabels": {"name": "east"}}},
+    ],
+)
+def test_a_merge_that_says_more_is_not_understood(changed: dict[str, Any]) -> None:
+    found = made(generators=[changed])
+    assert found.handover is None
+    assert found.obstacle.startswith("its generators are not one clusterDecisionResource")
+
+
 GROUP_A = {"matchLabels": {PLACEMENT_LABEL: "web", "group": "a"}}
 ANY_GROUP = {**GENERATOR["labelSelector"], "matchExpressions": [{"key": "group", "operator": "Exists"}]}
 

@@ -409,6 +409,20 @@ def test_an_application_with_a_refuge_is_well(given: Given, said: str) -> None:
     assert [(found.state, found.message) for found in run("refuges", given())] == [("ok", said)]
 
 
+@pytest.mark.parametrize(
+    ("message", "fix"),
+    [
+        ('<.labels.region>: map has no entry for key "labels"', "clusters that joined"),
+        ('<.claims.zone>: map has no entry for key "claims"', "clusters that joined"),
+        ('<.region>: map has no entry for key "region"', "refreshes at once"),
+    ],
+)
+def test_a_cluster_whose_labels_are_not_rendered_is_the_cause(message: str, fix: str) -> None:
+    failing = application_set("guestbook", error=message)
+    [found] = run("applicationsets", hub(*without("ApplicationSet", failing))())
+    assert fix in (found.fix or "")
+
+
 def test_every_check_can_fail() -> None:
     assert {what.partition(":")[0] for what in WRONG} == {check.id for check in CHECKS}
 
