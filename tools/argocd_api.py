@@ -7,6 +7,7 @@ The versions are those that `tests/hub/go.mod` pins, and Go fetches the sources.
 """
 
 import json
+import os
 import re
 import subprocess
 from collections import Counter
@@ -47,7 +48,10 @@ def module(name: str, go: str) -> tuple[str, Path]:
 
 
 def _said(*command: str) -> str:
-    return subprocess.run(command, cwd=MODULES, check=True, capture_output=True, text=True).stdout
+    environment = {**os.environ, "GOTOOLCHAIN": "auto"}  # the one that go.mod names
+    return subprocess.run(
+        command, cwd=MODULES, env=environment, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def application_set(argocd: Path) -> tuple[dict[str, Any], dict[str, Any]]:

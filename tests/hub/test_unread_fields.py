@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from gitops_dsf.resolve.rules.placements import SEARCHED_OCM, UNREAD
-from tests.hub.controlplane.golang import find_go, go_directive
+from tests.hub.controlplane.golang import find_go
 
 pytestmark = pytest.mark.family("ocm")
 
@@ -40,7 +40,7 @@ Path_ = tuple[str, ...]
 @lru_cache(maxsize=1)
 def modules() -> dict[str, tuple[str, Path]]:
     """Version and folder of each pinned module of OCM."""
-    go = find_go(needed=go_directive(), environment=os.environ, report=print)
+    go = find_go(environment=os.environ, report=print)
     found = {}
     for name in ("api", *READERS):
         module = f"{GROUP}/{name}"

@@ -1,6 +1,8 @@
 module gitops-dsf.io/hub/consumers
 
-go 1.26.3
+go 1.27.0
+
+toolchain go1.27.3
 
 // Read for their CRDs alone; nothing is built from them.
 require (

@@ -39,7 +39,7 @@ from tests.hub.controlplane.family import (
     load_family,
     parse_version,
 )
-from tests.hub.controlplane.golang import Go, GoError, find_go, go_directive
+from tests.hub.controlplane.golang import Go, GoError, find_go
 from tests.hub.controlplane.modulepatch import PatchError, write_patched
 
 # Linked programs hold no debug information (-s -w), so the compiler need not make any.
@@ -219,17 +219,22 @@ class _Builder:
         """A linker flag with its placeholders filled in; the versions come from go.mod."""
 
         def value(match: re.Match[str]) -> str:
-            version = self._go(
+            listed = self._go(
                 "list", "-m", "-f", "{{.Version}}", match.group(2), what=f"version of {match.group(2)}"
             )
-            return version.strip() if match.group(1) == "version" else str(parse_version(version.strip())[1])
+            version = listed.strip()
+            forms = {
+                "version": version,
+                "release": version.removeprefix("v"),
+                "minor": str(parse_version(version)[1]),
+            }
+            return forms[match.group(1)]
 
-        return re.sub(r"\{(version|minor):([^}]+)\}", value, flag)
+        return re.sub(r"\{(version|release|minor):([^}]+)\}", value, flag)
 
     def _go(self, *arguments: str, what: str) -> str:
         if self._found is None:
-            needed = go_directive()
-            self._found = find_go(needed=needed, environment=self.environment, report=self.report)
+            self._found = find_go(environment=self.environment, report=self.report)
             self.report(
                 f"{self.family.name}: with Go {format_version(self._found.version)} from"
                 f" {self._found.program}"

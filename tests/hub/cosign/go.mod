@@ -1,6 +1,8 @@
 module gitops-dsf.io/hub/cosign
 
-go 1.26.3
+go 1.27.0
+
+toolchain go1.27.3
 
 tool github.com/sigstore/cosign/v3/cmd/cosign
 

@@ -46,11 +46,11 @@ WORKLOADS = (
         "cluster-manager-placement-controller",
         "quay.io/open-cluster-management/placement:v1.2.1",
     ),
-    ("Deployment", ARGOCD_NAMESPACE, "argocd-applicationset-controller", "quay.io/argoproj/argocd:v3.5.3"),
-    ("Deployment", ARGOCD_NAMESPACE, "argocd-server", "quay.io/argoproj/argocd:v3.5.3"),
-    ("Deployment", ARGOCD_NAMESPACE, "argocd-dex-server", "ghcr.io/dexidp/dex:v2.45.1"),
-    ("Deployment", ARGOCD_NAMESPACE, "argocd-redis", "public.ecr.aws/docker/library/redis:8.2.3-alpine"),
-    ("StatefulSet", ARGOCD_NAMESPACE, "argocd-application-controller", "quay.io/argoproj/argocd:v3.5.3"),
+    ("Deployment", ARGOCD_NAMESPACE, "argocd-applicationset-controller", "quay.io/argoproj/argocd:v3.6.1"),
+    ("Deployment", ARGOCD_NAMESPACE, "argocd-server", "quay.io/argoproj/argocd:v3.6.1"),
+    ("Deployment", ARGOCD_NAMESPACE, "argocd-dex-server", "ghcr.io/dexidp/dex:v2.46.0"),
+    ("Deployment", ARGOCD_NAMESPACE, "argocd-redis", "public.ecr.aws/docker/library/redis:8.10.1-alpine"),
+    ("StatefulSet", ARGOCD_NAMESPACE, "argocd-application-controller", "quay.io/argoproj/argocd:v3.6.1"),
 )
 
 

@@ -13,7 +13,7 @@ from opentelemetry.sdk.resources import Resource
 from gitops_dsf.hub.urls import RECEIVER_PORT
 from tests.hub.controlplane.processes import Process, Processes
 
-IMAGE = "quay.io/prometheus/prometheus:v3.13.5"
+IMAGE = "quay.io/prometheus/prometheus:v3.16.0"
 NEVER = 3_600_000
 """Milliseconds between two exports of a test's metrics, which it sends itself."""
 

@@ -10,7 +10,7 @@ from tests.support.rendering import objects, rendered, scorer
 
 Object = dict[str, Any]
 SETTINGS = {
-    "image": "quay.io/prometheus/prometheus:v3.13.5",
+    "image": "quay.io/prometheus/prometheus:v3.16.0",
     "collectorNamespaces": ["observability", "otel"],
 }
 ORIGIN = "http://127.0.0.1:9090"
