@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import msgspec
 
-from gitops_dsf.ci.comments import Comments, GitHubComments, GitLabComments
+from gitops_dsf.ci.comments import Comments, Sender
 from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.forge import FORGES, Kind
 
 PUSH_TOKEN: Final = "GITOPS_DSF_PUSH_TOKEN"  # noqa: S105 - the name of a variable
 COMMENT_TOKEN: Final = "GITOPS_DSF_COMMENT_TOKEN"  # noqa: S105 - the name of a variable
@@ -23,8 +23,7 @@ class PipelineError(GitopsDsfError):
 class Pipeline:
     """The pipeline that runs, or somebody's machine, where everything is empty."""
 
-    forge: str = ""
-    """GitHub, GitLab, or empty."""
+    forge: Kind | None = None
     base: str = ""
     """The commit that a pull request is compared with."""
     branch: str = ""
@@ -58,35 +57,39 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def pipeline_of(variables: Mapping[str, str]) -> Pipeline:
-    """Reads the standard variables of GitHub Actions and GitLab CI. Raises PipelineError if a token that may
-    push can be read by everybody.
+    """Reads the standard variables of GitHub Actions, Gitea and Forgejo Actions, and GitLab CI. Raises
+    PipelineError if a token that may push can be read by everybody.
     """
     if variables.get("GITHUB_ACTIONS") == "true":
-        return _github(variables)
+        return _actions(variables)
     if variables.get("GITLAB_CI") == "true":
         return _gitlab(variables)
     return Pipeline()
 
 
-def _github(variables: Mapping[str, str]) -> Pipeline:
+def _actions(variables: Mapping[str, str]) -> Pipeline:
+    """Gitea and Forgejo set the variables of GitHub, and say who they are."""
+    gitea = "true" in (variables.get("GITEA_ACTIONS"), variables.get("FORGEJO_ACTIONS"))
+    forge: Kind = "Gitea" if gitea else "GitHub"
     pull = _event(variables.get("GITHUB_EVENT_PATH", "")).pull_request
-    summary = variables.get("GITHUB_STEP_SUMMARY")
+    # Only GitHub shows it.
+    summary = variables.get("GITHUB_STEP_SUMMARY") if forge == "GitHub" else None
     repository = variables.get("GITHUB_REPOSITORY", "")
     token = variables.get("GITHUB_TOKEN", "")
     comments, silence = None, "this run belongs to no pull request"
     if pull is not None and (pull.head.repo is None or pull.head.repo.full_name != repository):
         silence = (
-            "the token of a pull request from a fork may not write: the preview is in the summary of this run"
+            "the token of a pull request from a fork may not write: the preview is in the"
+            f" {'summary' if summary else 'log'} of this run"
         )
     elif pull is not None and not token:
         silence = "GITHUB_TOKEN is not set: pass ${{ github.token }} to this step"
     elif pull is not None:
         api = variables.get("GITHUB_API_URL", "https://api.github.com")
-        comments = GitHubComments(
-            api=f"{api}/repos/{repository}", user=f"{api}/user", pull=pull.number, token=token
-        )
+        body = FORGES[forge](api=api, place=repository, send=Sender(token))
+        comments = Comments(forge=body, number=pull.number)
     return Pipeline(
-        forge="GitHub",
+        forge=forge,
         base=pull.base.sha if pull is not None else "",
         branch=variables.get("GITHUB_REF_NAME", "")
         if variables.get("GITHUB_REF_TYPE", "branch") == "branch"
@@ -104,7 +107,7 @@ def _event(path: str) -> _Event:
         return msgspec.json.decode(Path(path).read_bytes(), type=_Event)
     except (OSError, msgspec.DecodeError) as error:
         raise PipelineError(
-            f"GITHUB_EVENT_PATH: {path} cannot be read as an event of GitHub: {error}"
+            f"GITHUB_EVENT_PATH: {path} cannot be read as an event of the forge: {error}"
         ) from error
 
 
@@ -113,15 +116,13 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
     request, token = variables.get("CI_MERGE_REQUEST_IID", ""), variables.get(COMMENT_TOKEN, "")
     comments, silence = None, "this pipeline belongs to no merge request"
     if request and not token:
-        silence = f"{COMMENT_TOKEN} is not set (gitops-dsf ci check --help)"
-    elif request:
-        api = variables["CI_API_V4_URL"]
-        project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]
-        comments = GitLabComments(
-            api=f"{api}/projects/{quote(project, safe='')}/merge_requests/{quote(request, safe='')}/notes",
-            user=f"{api}/user",
-            token=token,
+        silence = (
+            f"{COMMENT_TOKEN} is not set, and a job token may not write notes (gitops-dsf ci check --help)"
         )
+    elif request:
+        project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]
+        gitlab = FORGES["GitLab"](api=variables["CI_API_V4_URL"], place=project, send=Sender(token))
+        comments = Comments(forge=gitlab, number=int(request))
     pushes = bool(variables.get(PUSH_TOKEN))
     return Pipeline(
         forge="GitLab",

@@ -141,7 +141,7 @@ def _preview(args: argparse.Namespace, pipeline: "Pipeline", settings: "FleetRep
 
 
 def _hand_on(preview: str, pipeline: "Pipeline") -> bool:
-    from gitops_dsf.ci.comments import CommentError
+    from gitops_dsf.forge import ForgeError
     from gitops_dsf.views.preview.markdown import MARKER
 
     if pipeline.summary is not None:
@@ -154,7 +154,7 @@ def _hand_on(preview: str, pipeline: "Pipeline") -> bool:
         return True
     try:
         _say(f"{pipeline.comments.write(preview, marker=MARKER)} the comment with the preview")
-    except CommentError as error:
+    except ForgeError as error:
         what = "the token may not write it" if error.refused else "the forge did not take it"
         _say(f"no comment: {what}: {error}")
         return error.refused

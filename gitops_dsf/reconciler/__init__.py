@@ -13,6 +13,6 @@ in `shared`:
     moves/        deletes old copies of moved applications
     statebranch   a snapshot of the hub on a branch, for previews
     git/          the git program and its credentials
-    forge         pull requests
+    forge         sends requests to a forge
     proposals/    drifted locks and changed clusters, as commits for people to merge
 """

@@ -15,7 +15,9 @@ import msgspec
 
 from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import SCORE_GROUP
-from gitops_dsf.reconciler.forge import GitHub, github_api, place_of
+from dsf_wire.text import printable
+from gitops_dsf.forge import FORGES, Forge, ForgeError, address_of
+from gitops_dsf.reconciler.forge import Sender
 from gitops_dsf.reconciler.git import Clone, GitError, working_clone
 from gitops_dsf.reconciler.git.credentials import Credentials
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
@@ -108,15 +110,11 @@ class ProposalController:
         """Clusters of git that are not on the hub, and since when."""
         self._known: list[str] = []
         """Clusters in git at the last change."""
-        self._forge: GitHub | None = None
+        self._forge: Forge | None = None
         if settings.forge != "None":
-            host, place = place_of(git.url)
-            self._forge = GitHub(
-                api=(settings.forge_url or github_api(host)).rstrip("/"),
-                place=place,
-                base=git.branch,
-                credentials=Credentials(folder=git.credentials),
-            )
+            api, place = address_of(git.url, kind=settings.forge, api=settings.forge_url or "")
+            send = Sender(Credentials(folder=git.credentials))
+            self._forge = FORGES[settings.forge](api=api, place=place, base=git.branch, send=send)
 
     async def run(self) -> None:
         """Works until it is cancelled."""
@@ -132,7 +130,7 @@ class ProposalController:
                     wait = max(backoff.delay(failures), *(each.wait for each in errors))
                 await asyncio.sleep(wait)
 
-    async def _pass(self, clone: Clone) -> list[GitError]:
+    async def _pass(self, clone: Clone) -> list[GitError | ForgeError]:
         """One look at every kind. Returns what failed."""
         try:
             branches = await self._update(clone)
@@ -141,7 +139,7 @@ class ProposalController:
             for kind in self._kinds:
                 self._metrics.proposals.labels(kind=kind, outcome="failed").inc()
             return [error]
-        errors: list[GitError] = []
+        errors: list[GitError | ForgeError] = []
         for kind in self._kinds:
             own = {
                 name: commit
@@ -150,7 +148,7 @@ class ProposalController:
             }
             try:
                 outcome = await self._propose(clone, kind, own)
-            except GitError as error:
+            except (GitError, ForgeError) as error:
                 LOG.warning("proposal %s: %s", kind, error)
                 outcome = "failed"
                 errors.append(error)
@@ -179,7 +177,7 @@ class ProposalController:
         return heads
 
     async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> str:
-        """`own` are the branches of the kind; it is updated. Raises GitError."""
+        """`own` are the branches of the kind; it is updated. Raises GitError and ForgeError."""
         memory, now = self._memory[kind], self._clock()
         made = await self._change(clone, kind, offered=bool(own))
         change, digest = made.change, made.digest
@@ -217,7 +215,7 @@ class ProposalController:
             opened = await self._forge.open(
                 branch=branch, title=title(change), body=request_body(kind, change)
             )
-            LOG.info("proposal %s: %s", kind, opened.html_url)
+            LOG.info("proposal %s: %s", kind, printable(opened.url, most=300))
         memory.offered, memory.scorers = branch, change.scorers
         why = f"Superseded by branch `{branch}`."
         await self._drop(clone, kind, own, "superseded", why, keep=branch)

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gitops_dsf.forge.address import Kind
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
@@ -89,17 +90,19 @@ class Proposals(Authored):
     """Seconds between two comparisons of hub and repository."""
     author: CommitAuthor | None = None
     """Author of the commits; gitops-dsf when absent."""
-    forge: Literal["None", "GitHub"] = "None"
-    """GitHub: opens pull requests, with the token in gitSecret. None: only pushes branches."""
+    forge: Literal["None", Kind] = "None"
+    """Opens pull requests, with the token in gitSecret; Gitea is also Forgejo. None: only pushes branches."""
     forge_url: Annotated[HttpUrl | None, Field(alias="forgeURL")] = None
-    """URL of the forge's API, such as https://github.example.com/api/v3; the public one when absent."""
+    """URL of the forge's API, such as https://git.example.com/gitlab/api/v4; by default that of the host of
+    git.url.
+    """
 
     @model_validator(mode="after")
     def _a_forge_has_a_kind(self) -> Self:
         if self.forge_url is not None and self.forge == "None":
             raise ValueError(
-                "forgeURL names the API of a forge, but forge is None: write forge: GitHub, or leave"
-                " forgeURL out"
+                "forgeURL names the API of a forge, but forge is None: write forge: GitHub, GitLab or Gitea,"
+                " or leave forgeURL out"
             )
         return self
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from gitops_dsf.forge.address import address_of
 from gitops_dsf.hub.urls import browsed_branch, misleads_git
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
@@ -29,9 +30,6 @@ from gitops_dsf.repository.model.reconciler import Reconciler
 _PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
 CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
 """Git URLs, also as ssh writes them, and absolute paths."""
-_ON_A_FORGE = re.compile(
-    r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?"
-)
 
 RESOURCE_ATTRIBUTES: Final = (
     "k8s.namespace.name",
@@ -409,16 +407,13 @@ class FleetRepositorySpec(Authored):
                 "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
             )
             raise FieldError(msg, "git", "url")
-        if (
-            settings.proposals.kinds
-            and settings.proposals.forge != "None"
-            and not _ON_A_FORGE.fullmatch(git.url)
-        ):
-            msg = (
-                f"reconciler.proposals.forge is {settings.proposals.forge}, but git.url {git.url} names no"
-                " owner and repository: write https://host/owner/repository.git, or leave forge out"
-            )
-            raise FieldError(msg, "reconciler", "proposals", "forge")
+        proposals = settings.proposals
+        if proposals.kinds and proposals.forge != "None":
+            try:
+                address_of(git.url, kind=proposals.forge, api=proposals.forge_url or "")
+            except ValueError as error:
+                msg = f"reconciler.proposals.forge is {proposals.forge}, but {error}, or leave forge out"
+                raise FieldError(msg, "reconciler", "proposals", "forge") from error
         return self
 
 

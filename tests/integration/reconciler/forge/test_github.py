@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gitops_dsf.forge import ForgeError, GitHub
+from gitops_dsf.forge.forge import CLOSED_BY_US
 from gitops_dsf.reconciler import forge as module
-from gitops_dsf.reconciler.forge import ANSWER_BYTES, CLOSED_BY_US, GitHub
+from gitops_dsf.reconciler.forge import ANSWER_BYTES, Sender
 from gitops_dsf.reconciler.git import GitError
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.gitrepository import GitRepository, git
@@ -30,7 +32,7 @@ class PullRequestServer:
             api=url or self.server.url,
             place=f"{OWNER}/{name}",
             base="main",
-            credentials=Credentials(folder=self.secret),
+            send=Sender(Credentials(folder=self.secret)),
         )
 
     def branch(self, name: str) -> None:
@@ -69,7 +71,7 @@ async def test_a_request_is_opened_found_and_closed(github: PullRequestServer) -
 
 async def test_what_github_will_not_open_is_told(github: PullRequestServer) -> None:
     forge = github.client()
-    with pytest.raises(GitError, match=r"422 .*Validation Failed"):
+    with pytest.raises(ForgeError, match=r"422 .*Validation Failed"):
         await forge.open(branch="none", title="A", body="B")
 
 
@@ -120,7 +122,7 @@ async def test_each_fault_is_told_without_the_token(
     github: PullRequestServer, answer: Answer, words: str, wait: int
 ) -> None:
     github.server.faults = [lambda _method, _path: answer]
-    with pytest.raises(GitError, match=words) as caught:
+    with pytest.raises(ForgeError, match=words) as caught:
         await github.client().latest("a")
     assert caught.value.wait == wait
     assert TOKEN not in str(caught.value)
@@ -130,14 +132,14 @@ async def test_the_token_is_read_anew_and_the_place_is_told(github: PullRequestS
     forge, token = github.client(), github.secret / "token"
     token.write_text("ghp_old", encoding="utf-8")
     with pytest.raises(
-        GitError, match=r"401 .*Bad credentials.*; the token needs: Contents and Pull requests"
+        ForgeError, match=r"401 .*Bad credentials.*; the token needs: Contents and Pull requests"
     ):
         await forge.latest("a")
     token.write_text(TOKEN, encoding="utf-8")
     assert await forge.latest("a") is None
-    with pytest.raises(GitError, match="there is no such repository, or the token may not see it"):
+    with pytest.raises(ForgeError, match="there is no such repository, or the token may not see it"):
         await github.client(name="other").latest("a")
-    with pytest.raises(GitError, match="cannot be reached"):
+    with pytest.raises(ForgeError, match="cannot be reached"):
         await github.client(url="http://127.0.0.1:1").latest("a")
     token.unlink()
     with pytest.raises(GitError, match="has no token"):
@@ -190,7 +192,7 @@ async def test_an_answer_that_never_ends_is_given_up(
     async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()[:2]
         forge = github.client(url=f"http://{host}:{port}")
-        with pytest.raises(GitError, match="gave no complete answer within 2 s"):
+        with pytest.raises(ForgeError, match="gave no complete answer within 2 s"):
             async with asyncio.timeout(100):
                 await forge.latest("a")
 
@@ -206,7 +208,7 @@ async def test_deep_nesting_is_no_traceback(github: PullRequestServer, status: i
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()[:2]
         forge = github.client(url=f"http://{host}:{port}")
-        with pytest.raises(GitError):
+        with pytest.raises(ForgeError):
             await forge.latest("a")
 
 
@@ -217,6 +219,6 @@ async def test_a_token_that_was_rotated_meanwhile_is_not_repeated(github: PullRe
 
     github.server.faults = [rotate]
     forge = github.client()
-    with pytest.raises(GitError, match=r"401 .*Bad credentials") as caught:
+    with pytest.raises(ForgeError, match=r"401 .*Bad credentials") as caught:
         await forge.latest("a")
     assert TOKEN not in str(caught.value)

@@ -1,0 +1,62 @@
+"""Where the API of a forge is, and what it calls the repository: both follow from the URL that git clones."""
+
+import re
+from typing import Final, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+Kind = Literal["GitHub", "GitLab", "Gitea"]
+
+PUBLIC: Final[dict[str, Kind]] = {
+    "github.com": "GitHub",
+    "gitlab.com": "GitLab",
+    "gitea.com": "Gitea",
+    "codeberg.org": "Gitea",
+}
+"""Public forges. Codeberg is a Forgejo."""
+
+_SSH_HOSTS: Final = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
+_PATHS: Final[dict[Kind, str]] = {"GitHub": "/api/v3", "GitLab": "/api/v4", "Gitea": "/api/v1"}
+_URL: Final = re.compile(
+    r"((?P<scheme>https?|ssh)://)?([^@/\s]*@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][\w.-]*)"
+    r"(?(scheme)(?P<port>:[0-9]+)?/|:/?)(?P<place>([\w.-]+/)*[\w.-]+?)(\.git)?/?"
+)
+
+
+class Address(NamedTuple):
+    """A repository on a forge."""
+
+    api: str
+    place: str
+    """owner/name. On GitLab there may be groups in between."""
+
+
+def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
+    """The address of the repository that git clones from this URL. `api` is given where it does not follow
+    from the host. Raises ValueError, whose message says what to write.
+    """
+    found = _URL.fullmatch(url)
+    host = found["host"].lower() if found else ""
+    host = _SSH_HOSTS.get(host, host)
+    public = PUBLIC.get(host)
+    if public is not None and public != kind and not api:
+        msg = f"{host} is no {kind}: write forge: {public}"
+        raise ValueError(msg)
+    api = (api or _api(found, host, kind)).rstrip("/")
+    place = found["place"] if found else ""
+    # A forge may be in a folder of its host, which is not part of the repository's name.
+    if folder := urlsplit(api).path.removesuffix(_PATHS[kind]).strip("/"):
+        place = place.removeprefix(f"{folder}/")
+    owners = place.count("/")
+    if owners == 0 or (owners > 1 and kind != "GitLab"):
+        msg = f"git.url {url} names no owner and repository: write https://host/owner/repository.git"
+        raise ValueError(msg)
+    return Address(api, place)
+
+
+def _api(found: re.Match[str] | None, host: str, kind: Kind) -> str:
+    if host == "github.com":
+        return "https://api.github.com"
+    # The port of ssh is not that of the API.
+    if found is not None and found["scheme"] in {"http", "https"}:
+        return f"{found['scheme']}://{host}{found['port'] or ''}{_PATHS[kind]}"
+    return f"https://{host}{_PATHS[kind]}"

@@ -1,0 +1,236 @@
+"""What all forges have in common: one pull request for a branch, and one comment that is edited.
+
+Answers are untrusted: senders limit their size and time, and follow no redirects.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from dsf_wire.text import printable
+from gitops_dsf.errors import GitopsDsfError
+
+T = TypeVar("T")
+
+MOST_BODY: Final = 60_000
+"""Characters at most in the text of a request. GitHub accepts 65,536."""
+MOST_QUOTED: Final = 300
+"""Characters of an error answer that a message repeats at most."""
+PAGE: Final = 100
+_PAGES: Final = 100
+"""Of comments that are read at most."""
+
+CLOSED_BY_US: Final = "<!-- gitops-dsf: closed by the reconciler -->"
+"""Marks a request that the reconciler closed itself. A request without it was closed by people, which means
+that they refused it.
+"""
+
+Sign = Callable[[str], Mapping[str, str]]
+"""The headers of a request with this token."""
+
+
+class ForgeError(GitopsDsfError):
+    """The forge did not do what was asked. The message holds no secret."""
+
+    def __init__(self, message: str, *, status: int = 0, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.status = status
+        """Of the answer; 0 if there was none."""
+        self.wait = wait
+        """Seconds that the forge asks to wait; 0 when the usual pause is enough."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the token may not do it."""
+        return not self.wait and self.status in {
+            HTTPStatus.UNAUTHORIZED,
+            HTTPStatus.FORBIDDEN,
+            HTTPStatus.NOT_FOUND,
+        }
+
+
+class Answer(NamedTuple):
+    """What a forge answered."""
+
+    status: int
+    content: bytes
+    """Without the token, if the status says that something is wrong."""
+    wait: float = 0.0
+    """Seconds that the forge asks to wait."""
+
+
+class Send(Protocol):
+    """How a program sends requests: with which token, certificates and limits."""
+
+    async def __call__(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
+        """Raises ForgeError if there is no answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A pull request, or merge request."""
+
+    number: int
+    url: str
+    is_open: bool
+    """Whether people may still decide."""
+    merged: bool
+    body: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether people closed it without merging it."""
+        return not self.is_open and not self.merged and CLOSED_BY_US not in self.body
+
+
+class User(msgspec.Struct, frozen=True):
+    """Who writes, as far as forges say it."""
+
+    id: int = 0
+    type: str = ""
+
+
+class _Comment(msgspec.Struct, frozen=True):
+    id: int
+    body: str | None = None
+    user: User | None = None
+    author: User | None = None
+
+
+class Forge(ABC):
+    """Pull requests of one repository into one branch. Sends one request at a time, as GitHub asks of
+    programs. Every method raises ForgeError.
+    """
+
+    NAME: ClassVar[str]
+    TO_PROPOSE: ClassVar[str]
+    """What a token needs for pull requests."""
+    TO_COMMENT: ClassVar[str]
+    EDITS: ClassVar[str] = "PATCH"
+    PAGED: ClassVar[bool] = True
+    """Whether comments come in pages."""
+
+    def __init__(self, *, api: str, place: str, send: Send, base: str = "") -> None:
+        """`place` is owner/name of the repository, and `base` the branch that requests are for."""
+        self._api, self._place, self._base, self._send = api, place, base, send
+
+    @abstractmethod
+    async def latest(self, branch: str) -> Request | None:
+        """The newest request from a branch of this repository, open or not."""
+
+    async def open(self, *, branch: str, title: str, body: str) -> Request:
+        """Opens a request, or returns the open one, which somebody else was faster to open."""
+        text = body if len(body) <= MOST_BODY else f"{body[:MOST_BODY]}\n\n(cut off)"
+        try:
+            return await self._open(branch=branch, title=title, body=text)
+        except ForgeError as error:
+            if error.status not in {HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}:
+                raise
+            found = await self.latest(branch)
+            if found is None or not found.is_open:
+                raise
+            return found
+
+    async def close(self, request: Request, *, why: str) -> None:
+        """Says why and closes it in one step, so that a crash in between does not look like a refusal by
+        people.
+        """
+        await self._close(request.number, body=f"{request.body[:MOST_BODY]}\n\n{why}\n{CLOSED_BY_US}")
+
+    async def comment(self, number: int, text: str, *, marker: str) -> str:
+        """Writes the comment that begins with the marker: edits the own one, and never one that somebody else
+        wrote, or adds one. Returns `edited` or `added`.
+        """
+        thread = self._thread(number)
+        me: User | None = None
+        for page in range(1, _PAGES + 1 if self.PAGED else 2):
+            query = {"per_page": str(PAGE), "page": str(page), "sort": "asc"} if self.PAGED else {}
+            found = await self._call("GET", thread, list[_Comment], query=query, needs=self.TO_COMMENT)
+            for one in found:
+                writer = one.user or one.author
+                if writer is None or not (one.body or "").startswith(marker):
+                    continue
+                me = me or await self._me()
+                # Without an id only what kind of user this is.
+                if writer.id == me.id if me.id else writer.type == me.type:
+                    path = self._comment_path(number, one.id)
+                    await self._call(self.EDITS, path, body={"body": text}, needs=self.TO_COMMENT)
+                    return "edited"
+            if len(found) < PAGE:
+                break
+        await self._call("POST", thread, body={"body": text}, needs=self.TO_COMMENT)
+        return "added"
+
+    @abstractmethod
+    async def _open(self, *, branch: str, title: str, body: str) -> Request: ...
+
+    @abstractmethod
+    async def _close(self, number: int, *, body: str) -> None: ...
+
+    @abstractmethod
+    def _thread(self, number: int) -> str:
+        """Path of a request's comments."""
+
+    @abstractmethod
+    def _comment_path(self, number: int, comment: int) -> str: ...
+
+    @abstractmethod
+    def _sign(self, token: str) -> Mapping[str, str]: ...
+
+    @property
+    @abstractmethod
+    def _home(self) -> str:
+        """URL of the repository."""
+
+    async def _me(self) -> User:
+        return await self._call("GET", "/user", User, needs=self.TO_COMMENT)
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        kind: type[T] = object,  # type: ignore[assignment]
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        needs: str = "",
+    ) -> T:
+        """Path below the repository, or with a slash below the API. `kind` is what the answer must be, and
+        `needs` what the token needs for it.
+        """
+        what = f"{method} {self._place} {path}"
+        url = f"{self._api}{path}" if path.startswith("/") else f"{self._home}/{path}"
+        try:
+            answer = await self._send(
+                method,
+                f"{url}?{urlencode(query)}" if query else url,
+                sign=self._sign,
+                body=None if body is None else msgspec.json.encode(body),
+            )
+        except ForgeError as error:
+            msg = f"{what}: {error}"
+            raise ForgeError(msg) from error
+        if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            words = printable(answer.content.decode(errors="replace"), most=MOST_QUOTED).rstrip()
+            hint = "" if answer.wait else _hint(answer.status, needs or self.TO_PROPOSE)
+            raise ForgeError(f"{what}: {answer.status} {words}{hint}", status=answer.status, wait=answer.wait)
+        try:
+            return msgspec.json.decode(answer.content, type=kind)
+        except (msgspec.DecodeError, RecursionError) as error:
+            msg = f"{what}: the answer is not what {self.NAME} documents: {error}"
+            raise ForgeError(msg) from error
+
+
+def _hint(status: int, needs: str) -> str:
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return f"; the token needs: {needs}"
+    if status == HTTPStatus.NOT_FOUND:
+        return "; there is no such repository, or the token may not see it"
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        return "; the repository has moved: write its new address as git.url"
+    return ""

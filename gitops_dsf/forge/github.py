@@ -1,0 +1,101 @@
+"""GitHub, by its REST API (docs.github.com/rest/pulls), version 2022-11-28."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import ClassVar, Literal
+
+import msgspec
+
+from gitops_dsf.forge.forge import Forge, ForgeError, Request, User
+
+
+class _Repository(msgspec.Struct, frozen=True):
+    full_name: str
+
+
+class _Side(msgspec.Struct, frozen=True):
+    ref: str
+    label: str | None = None
+    repo: _Repository | None = None
+
+
+class Pull(msgspec.Struct, frozen=True, kw_only=True):
+    """A pull request, of Gitea too."""
+
+    number: int
+    state: Literal["open", "closed"]
+    html_url: str
+    head: _Side
+    body: str | None = None
+    merged_at: datetime | None = None
+
+    @property
+    def request(self) -> Request:
+        """What all forges know of it."""
+        return Request(
+            number=self.number,
+            url=self.html_url,
+            is_open=self.state == "open",
+            merged=self.merged_at is not None,
+            body=self.body or "",
+        )
+
+    def is_from(self, place: str) -> bool:
+        """Whether its branch is in this repository. A fork may have a branch of the same name."""
+        return self.head.repo is not None and self.head.repo.full_name.lower() == place.lower()
+
+
+class GitHub(Forge):
+    """Pull requests on GitHub."""
+
+    NAME: ClassVar[str] = "GitHub"
+    TO_PROPOSE: ClassVar[str] = "Contents and Pull requests, read and write"
+    TO_COMMENT: ClassVar[str] = "Pull requests, read and write (in a workflow: `pull-requests: write`)"
+
+    async def latest(self, branch: str) -> Request | None:
+        """The newest pull request from a branch of this repository, open or not."""
+        query = {
+            "state": "all",
+            "head": f"{self._place.partition('/')[0]}:{branch}",
+            "base": self._base,
+            "sort": "created",
+            "direction": "desc",
+            "per_page": "10",
+        }
+        found = await self._call("GET", "pulls", list[Pull], query=query)
+        # Do not rely on the filter.
+        own = (each for each in found if each.head.ref == branch and each.is_from(self._place))
+        return next((each.request for each in own), None)
+
+    async def _open(self, *, branch: str, title: str, body: str) -> Request:
+        asked = {"title": title, "head": branch, "base": self._base, "body": body}
+        return (await self._call("POST", "pulls", Pull, body=asked)).request
+
+    async def _close(self, number: int, *, body: str) -> None:
+        await self._call("PATCH", f"pulls/{number}", body={"state": "closed", "body": body})
+
+    async def _me(self) -> User:
+        try:
+            return await super()._me()
+        except ForgeError as error:
+            if error.refused:
+                # The token of a workflow may not ask who it is: it belongs to a bot.
+                return User(type="Bot")
+            raise
+
+    def _thread(self, number: int) -> str:
+        return f"issues/{number}/comments"
+
+    def _comment_path(self, number: int, comment: int) -> str:  # noqa: ARG002 - GitLab's is below the request
+        return f"issues/comments/{comment}"
+
+    def _sign(self, token: str) -> Mapping[str, str]:
+        return {
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {token}",
+            "X-GitHub-Api-Version": "2022-11-28",
+        }
+
+    @property
+    def _home(self) -> str:
+        return f"{self._api}/repos/{self._place}"
