@@ -97,20 +97,33 @@ def main() -> int:
         try:
             assert server.stdout is not None
             url = f"http://127.0.0.1:{int(server.stdout.readline())}"
-            root = Path(folder) / "fleet"
-            fleet.write(root, clusters=CLUSTERS, scorers=SCORERS, applications=APPLICATIONS, regional=False)
+            roots = {paced: Path(folder) / f"fleet-{paced}" for paced in (False, True)}
+            for paced, root in roots.items():
+                fleet.write(
+                    root,
+                    clusters=CLUSTERS,
+                    scorers=SCORERS,
+                    applications=APPLICATIONS,
+                    regional=False,
+                    paced=paced,
+                )
             end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(END))
-            program = [sys.executable, "-m", "gitops_dsf", "backtest", str(root)]
-            verb = [*program, "--prometheus", url, "--to", end]
-            return shown(figures(verb, [sys.executable, "-m", "benchmarks.bench_backtest", "decode", url]))
+            program = [sys.executable, "-m", "gitops_dsf", "backtest"]
+            free, held = (
+                [*program, str(roots[paced]), "--prometheus", url, "--to", end] for paced in (False, True)
+            )
+            decode = [sys.executable, "-m", "benchmarks.bench_backtest", "decode", url]
+            return shown(figures(free, held, decode))
         finally:
             server.terminate()
 
 
-def figures(verb: list[str], decode: list[str]) -> Iterator[Figure]:
+def figures(verb: list[str], paced: list[str], decode: list[str]) -> Iterator[Figure]:
     yield from best(decode, repeats=2).figures("floor: the answers decoded and nothing done")
     cost = best([*verb, "-o", "json"], repeats=2)
     yield from cost.figures("100 clusters, 3 scorers, 50 applications", seconds=20, megabytes=300)
+    cost = best([*paced, "-o", "json"], repeats=2)
+    yield from cost.figures("the same with a pace", seconds=20, megabytes=300)
     one = [*verb, "--placement", "app-0000"]
     cost = best(one, repeats=5)
     yield Figure(

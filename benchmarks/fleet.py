@@ -13,17 +13,32 @@ from pathlib import Path
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 OCM = "cluster.open-cluster-management.io"
 REGIONS = ("ap-northeast-1", "eu-central-1", "eu-west-1", "us-east-1")
+PACED = """\
+  pace:
+    concurrent: 2
+    arrivalsPerCluster: 1
+    cooldownSeconds: 3600
+"""
 TIERS = ("dev", "test", "prod")
 
 
 def write(
-    root: Path, *, clusters: int, scorers: int, applications: int, regional: bool = True, seed: int = 1
+    root: Path,
+    *,
+    clusters: int,
+    scorers: int,
+    applications: int,
+    regional: bool = True,
+    paced: bool = False,
+    seed: int = 1,
 ) -> None:
     """Writes the repository into a new folder. Applications that are not regional run on all clusters."""
     rng = random.Random(seed)
     for folder in ("apps", "clusters", "config", "locks", "scorers"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "gitops-dsf.yaml").write_text(_settings(clusters, scorers), encoding="utf-8")
+    (root / "gitops-dsf.yaml").write_text(
+        _settings(clusters, scorers) + (PACED if paced else ""), encoding="utf-8"
+    )
     (root / "clusters" / "sets.yaml").write_text(
         "---\n".join(_set(region) for region in REGIONS), encoding="utf-8"
     )

@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import UNSET
+
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.result import Figures, Flapping
+from gitops_dsf.backtest.paced import PacedLine
+from gitops_dsf.backtest.result import Figures, Flapping, PacedFigures
 from gitops_dsf.backtest.run import Backtest
 from gitops_dsf.backtest.vectorised import ScoreColumns
-from gitops_dsf.hub.flapping import Return, cause_of, episodes, moves_back
+from gitops_dsf.hub.flapping import Return, cause_of, episodes, moves_back, returns
 
 DAY: Final = 86_400.0
 
@@ -41,6 +44,19 @@ def figures(found: Backtest, key: str, *, window: float, replayed: tuple[int, ..
         seconds_on=time_on(line, grid=grid),
         changes=changes,
         flapping=flapping,
+        paced=_paced(found.paced[key], found.unpaced[key], grid, window) if key in found.paced else UNSET,
+    )
+
+
+def _paced(found: PacedLine, without: DecisionLine, grid: Grid, window: float) -> PacedFigures:
+    changes = tuple(without.changes(grid))
+    return PacedFigures(
+        moves_without=len(changes),
+        returns_without=moves_back(returns(changes, window=window)),
+        regret_without=without.regret,
+        waits=len(found.waits),
+        dropped=sum(not each.began for each in found.waits),
+        longest_wait_seconds=max((each.seconds for each in found.waits), default=0.0),
     )
 
 

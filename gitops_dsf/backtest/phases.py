@@ -30,7 +30,7 @@ def moves_with_phases(
     stop: Callable[[], bool] = lambda: False,
 ) -> Mapping[str, tuple[int, ...]]:
     """The moves of each replay, by namespace/name of the Placement. Placements whose passes are decided one
-    by one have none, and those for which there is no room. If `stop` becomes true, none has.
+    by one or share a pace have none, and those for which there is no room. If `stop` becomes true, none has.
 
     `intervals` are those of the scorers in seconds, by name of the AddOnPlacementScore. Those in `at_once`
     score all clusters in one cycle.
@@ -40,7 +40,7 @@ def moves_with_phases(
     room, chosen = MOST_CELLS, []
     for each in map(found.contests.__getitem__, found.lines):
         cells = REPLAYS * fine.count * len(each.candidates)
-        if not each.special and cells <= room:
+        if not each.special and each.key not in found.paced and cells <= room:
             room -= cells
             chosen.append((each, lapses(each, tracks, grid=grid)))
     moves: dict[str, tuple[int, ...]] = {each.key: () for each, _ in chosen}

@@ -6,7 +6,7 @@ It does without numpy, so that the JSON Schema can be made where that is not ins
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.flapping import Change
 
@@ -22,6 +22,21 @@ class Flapping(Struct, frozen=True, kw_only=True):
     """How many of the moves went back."""
     cause: str | None
     """Name of the AddOnPlacementScore with the largest swing; None if no score changed."""
+
+
+class PacedFigures(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the pace changes for one Placement."""
+
+    moves_without: int
+    """Moves without the pace."""
+    returns_without: int
+    """How many of them went back."""
+    regret_without: float
+    waits: int
+    """How often a move that the scores asked for had to wait."""
+    dropped: int
+    """How many of these waits no move followed: the scores asked no longer, or the span was over."""
+    longest_wait_seconds: float
 
 
 class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -40,6 +55,8 @@ class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
     """Time in the decision, by cluster, the longest first."""
     changes: tuple[Change, ...]
     flapping: tuple[Flapping, ...]
+    paced: PacedFigures | UnsetType = UNSET
+    """Absent where moves are not paced."""
 
     @property
     def causes(self) -> Sequence[str]:
@@ -134,6 +151,8 @@ class BacktestSide(Struct, frozen=True, kw_only=True):
     gaps: Mapping[str, Mapping[str, float]]
     """The missing share of points, by name of the AddOnPlacementScore and cluster."""
     advice: Mapping[str, Advice]
+    unpaced: Mapping[str, str] = {}
+    """Paced Placements that take no part in the pace, and why."""
 
 
 class BacktestResult(Struct, frozen=True, kw_only=True):

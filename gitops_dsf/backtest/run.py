@@ -7,10 +7,13 @@ from gitops_dsf.backtest.contest import Contest, contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import lapses
+from gitops_dsf.backtest.paced import PacedLine, PacedReplay
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.objects import Placement
+from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState
 
 
@@ -24,6 +27,12 @@ class Backtest:
     """The same keys, without Placements that are not decided."""
     columns: ScoreColumns
     """The published scores."""
+    paced: Mapping[str, PacedLine]
+    """What paced Placements waited for, by namespace/name. Those whose filters depend on time or on their
+    decision are decided without the pace.
+    """
+    unpaced: Mapping[str, DecisionLine]
+    """What they would decide without the pace."""
 
     @property
     def grid(self) -> Grid:
@@ -38,11 +47,14 @@ def run(
     tracks: Tracks,
     grid: Grid,
     stop: Callable[[], bool] = lambda: False,
+    paced: Mapping[str, Paced] = {},
+    pace: Pace | None = None,
 ) -> Backtest:
     """Decides all Placements at all points of the grid. Those that are not decided yet when `stop` is true
     have no line.
 
-    Placements whose passes need the whole simulator are decided step by step, together.
+    Placements of `paced` (by namespace/name) are given as people wrote them, and share the pace. Placements
+    whose passes need the whole simulator are decided step by step, together.
     """
     contests = {
         found.key: found for found in (contest(item, state=state, start=grid.start) for item in placements)
@@ -60,8 +72,15 @@ def run(
         for item in at_once
         if not stop()
     }
+    waiting = [item for item in at_once if item.key in paced] if pace is not None else []
+    unpaced = {item.key: lines.pop(item.key) for item in waiting if item.key in lines}
+    found: Mapping[str, PacedLine] = {}
+    if pace is not None and waiting and not stop():
+        together = PacedReplay(waiting, paced=paced, pace=pace, state=state, columns=columns)
+        found = together.run(stop=stop)
+        lines |= {key: item.line for key, item in found.items()}
     if stepwise and not stop():
         replay = Replay(stepwise, state=state, tracks=tracks, grid=grid, known=list(lines.values()))
         lines |= {item.key: item for item in replay.run(stop=stop)}
     decided = {key: lines[key] for key in contests if key in lines}
-    return Backtest(contests=contests, lines=decided, columns=columns)
+    return Backtest(contests=contests, lines=decided, columns=columns, paced=found, unpaced=unpaced)

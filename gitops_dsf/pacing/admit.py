@@ -1,11 +1,11 @@
 """Which of the wished moves may begin now, and what the others wait for. Pure."""
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.pacing.load import Shift, assume, shifts_of
@@ -84,23 +84,58 @@ class Admission:
     waiting: tuple[Waiting, ...]
 
 
-def admit(situation: Situation) -> Admission:
+class Wishes(Protocol):
+    """Who knows where the scores ask paced Placements to go."""
+
+    def asking(self, shifts: Sequence[Shift]) -> Iterable[str]:
+        """The Placements (namespace/name) that may have a wish, in order."""
+
+    def of(self, key: str, shifts: Sequence[Shift]) -> Wish | None:
+        """The wish of one of them, with the assumed load."""
+
+
+def admit(situation: Situation, wishes: Wishes | None = None) -> Admission:
     """Admits moves in order of gain while the pace allows. Each one sees the load of those before it.
 
     A wish is computed again before it is admitted, because the moves admitted before it changed what the
-    scores will say.
+    scores will say. By default the simulator computes it for the hub of the situation.
     """
-    return _Round(situation).run()
+    return _Round(situation, wishes or _Simulated(situation)).run()
+
+
+class _Simulated:
+    """The wishes on the hub of a situation, by the simulator."""
+
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        self._base = self._state = situation.drained or situation.hub
+        self._assumed = 0
+        """How many shifts the state has."""
+
+    def asking(self, shifts: Sequence[Shift]) -> Iterable[str]:  # noqa: ARG002 - only the simulator knows
+        return sorted(self._situation.paced)
+
+    def of(self, key: str, shifts: Sequence[Shift]) -> Wish | None:
+        if len(shifts) != self._assumed:
+            self._state = self._base.scoring(assume(self._base.scores, shifts))
+            self._assumed = len(shifts)
+        return wish_of(
+            self._situation.paced[key],
+            state=self._state,
+            now=self._situation.now,
+            drained=self._situation.leaving,
+        )
 
 
 class _Round:
     """One admission."""
 
-    def __init__(self, situation: Situation) -> None:
+    def __init__(self, situation: Situation, wishes: Wishes) -> None:
         self._situation = situation
+        self._wishes = wishes
         self._ledger = situation.ledger
         self._shifts = list(known_shifts(situation))
-        self._state = self._assumed()
+        """Those of moves that were admitted in this round are added at the end."""
         self._version = 0
         """How many moves were admitted when a wish was computed."""
 
@@ -109,7 +144,7 @@ class _Round:
         waiting: list[Waiting] = []
         queue = [
             (*_order(wish), wish.placement, 0, wish)
-            for wish in map(self._wish, sorted(self._situation.paced))
+            for wish in map(self._wish, self._wishes.asking(self._shifts))
             if wish is not None
         ]
         heapq.heapify(queue)
@@ -129,20 +164,8 @@ class _Round:
         waiting.sort(key=lambda each: (*_order(each.wish), each.wish.placement))
         return Admission(moves=tuple(moves), waiting=tuple(waiting))
 
-    def _assumed(self) -> HubState:
-        """The hub with the assumed load."""
-        base = self._situation.drained or self._situation.hub
-        return base.scoring(assume(base.scores, self._shifts)) if self._shifts else base
-
     def _wish(self, key: str) -> Wish | None:
-        if self._ledger.of(key) is not None:
-            return None
-        return wish_of(
-            self._situation.paced[key],
-            state=self._state,
-            now=self._situation.now,
-            drained=self._situation.leaving,
-        )
+        return None if self._ledger.of(key) is not None else self._wishes.of(key, self._shifts)
 
     def _take(self, wish: Wish) -> None:
         move = move_of(wish, self._situation.seconds)
@@ -151,7 +174,6 @@ class _Round:
         found = list(shifts_of(move, ranking, now=self._situation.seen))
         if found:
             self._shifts += found
-            self._state = self._assumed()
             self._version += 1
 
     def _obstacle(self, wish: Wish) -> Waiting | None:

@@ -1,6 +1,6 @@
 """Wishes: where OCM would move a Placement by the weights and the stickiness that people wrote."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -59,11 +59,21 @@ def wish_of(
     if wanted is None or len(verdict.current) != wanted:
         return None
     left, joined = verdict.current - verdict.chosen, verdict.chosen - verdict.current
-    if not left or not joined:
-        return None
-    sums = _sums(verdict, left | joined)
-    lost = [name for name in left if name not in sums and name not in drained]
-    if lost:
+    return best_swap(paced, left=left, joined=joined, sums=_sums(verdict, left | joined), drained=drained)
+
+
+def best_swap(
+    paced: Paced,
+    *,
+    left: Collection[str],
+    joined: Collection[str],
+    sums: Mapping[str, int],
+    drained: Collection[str] = frozenset(),
+) -> Wish | None:
+    """The first one of the moves from the clusters that OCM would leave to those that it would join. `sums`
+    are the weighted sums of the scores, without clusters that are not eligible.
+    """
+    if not left or not joined or any(name not in sums and name not in drained for name in left):
         return None
     total = max(1, paced.ranking.total_weight)
     target = min(joined, key=lambda name: (-sums[name], name))

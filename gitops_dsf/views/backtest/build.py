@@ -23,14 +23,18 @@ from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import timestamp_of
+from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import Weights, expressible
 from gitops_dsf.resolve.types import ResolvedPlacement
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
+from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.scorers import raw_causes
 from gitops_dsf.views.preview.version import FleetVersion
 
@@ -75,7 +79,11 @@ class _Side:
     title: str
     fleet: FleetVersion
     placements: Mapping[str, Placement]
-    """By namespace/name."""
+    """By namespace/name, with the weights that people wrote."""
+    paced: Mapping[str, Paced]
+    """Those whose moves are paced."""
+    alone: tuple[str, ...]
+    """Paced Placements that are not asked for."""
     ranks: Mapping[str, tuple[str, ...]]
     """The scores that each Placement ranks by."""
     unknown: dict[str, str] = field(default_factory=dict)
@@ -297,9 +305,22 @@ class BacktestBuilder:
         only: Collection[str] | None,
         tried: Sequence[int] = (),
     ) -> _Side:
-        placements = typed_placements(fleet, only)
+        found = typed_placements(fleet, only)
+        paced = {
+            key: Paced.of(item, ranking)
+            for key, item in found.items()
+            if (ranking := paced_ranking(item)) is not None
+        }
+        placements = {key: paced[key].written if key in paced else item for key, item in found.items()}
         ranks = {key: tuple(each.resource for each in ranked_by(item)) for key, item in placements.items()}
-        side = _Side(title=title, fleet=fleet, placements=placements, ranks=ranks)
+        side = _Side(
+            title=title,
+            fleet=fleet,
+            placements=placements,
+            paced=paced,
+            alone=tuple(key for key in fleet.placements if key not in found and is_paced(fleet, key)),
+            ranks=ranks,
+        )
         reasons: dict[str, str] = {}
         for resource in dict.fromkeys(each for resources in ranks.values() for each in resources):
             item = fleet.by_resource.get(resource)
@@ -363,7 +384,16 @@ class BacktestBuilder:
         grid = Grid(start=whole.at(number), step=whole.step, count=whole.count - number)
         known = {key: item for key, item in side.placements.items() if key not in side.unknown}
         state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
-        return run(known.values(), state=state, tracks=tracks, grid=grid, stop=stop)
+        written = side.fleet.resolved.repository.spec.pace
+        return run(
+            known.values(),
+            state=state,
+            tracks=tracks,
+            grid=grid,
+            stop=stop,
+            paced=side.paced,
+            pace=None if written is None else Pace.of(written),
+        )
 
     def _told(
         self,
@@ -393,6 +423,12 @@ class BacktestBuilder:
             unknown=side.unknown | undecided,
             gaps=dict(self._gaps(side)),
             advice=dict(_advice(side, found, histories, window, stop)) if len(histories) > 1 else {},
+            unpaced=dict.fromkeys(side.alone, "not asked for")
+            | {
+                key: "its filters depend on time or on its decision" if key in found.lines else "not decided"
+                for key in side.paced
+                if key not in found.paced
+            },
         )
 
     def _gaps(self, side: _Side) -> Iterator[tuple[str, Mapping[str, float]]]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from msgspec import UNSET
+
 from gitops_dsf.backtest.result import Figures, Trial
 from gitops_dsf.views.backtest.build import Result
 from gitops_dsf.wording import names_text, plural
@@ -21,7 +23,25 @@ def moved(now: Figures, before: Figures | None = None) -> str:
         text += f", {now.returns} of them back and forth between {listed(clusters)}"
         if now.causes:
             text += f" ({listed(now.causes)})"
+    return text + _without_pace(now)
+
+
+def _without_pace(item: Figures) -> str:
+    """`; without the pace 19 moves, 12 of them back and forth; longest wait 40 min`."""
+    found = item.paced
+    if found is UNSET:
+        return ""
+    text = f"; without the pace {plural(found.moves_without, 'move')}"
+    if found.returns_without:
+        text += f", {found.returns_without} of them back and forth"
+    if found.waits:
+        text += f"; longest wait {_lasting(found.longest_wait_seconds)}"
     return text
+
+
+def _lasting(seconds: float) -> str:
+    """`40 min`, `2.5 h`."""
+    return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
 
 
 def _range(item: Figures) -> str:
@@ -65,17 +85,18 @@ def regret(result: Result, key: str, before: Figures | None = None) -> str:
 
 def advised(result: Result, key: str) -> str:
     """`stickiness 20 instead of 5: 2 moves instead of 19, ...`; what is written if nothing is better."""
-    advice, moves = result.side.advice[key], result.side.placements[key].moves_range
+    advice, figures = result.side.advice[key], result.side.placements[key]
+    free = "" if figures.paced is UNSET else " (without the pace)"
     if not advice.changes:
-        more = ""
+        more, moves = "", figures.moves_range
         if moves is not None and moves[1] > advice.written.moves:
             more = f"; with other moments of the agents, {plural(moves[1], 'move')}: more may be better"
-        return f"keep stickiness {advice.written.stickiness}: {advice.reason}{more}"
+        return f"keep stickiness {advice.written.stickiness}{free}: {advice.reason}{more}"
     written = advice.written.stickiness
     before = "" if advice.recommended.stickiness == written else f" instead of {written}"
     deadband = advice.recommended.deadband
     calm = "" if deadband is None else f", with a deadband of {deadband}"
-    return f"stickiness {advice.recommended.stickiness}{before}{calm}: {advice.reason}"
+    return f"stickiness {advice.recommended.stickiness}{before}{calm}{free}: {advice.reason}"
 
 
 def places(result: Result, key: str) -> Iterator[str]:
@@ -101,8 +122,11 @@ def gaps(result: Result) -> Iterator[str]:
     if count := sum(1 for each in result.side.placements.values() if each.moves_range is None):
         yield (
             f"with other moments of the agents, {plural(count, 'Placement')} may move more or less often: too"
-            " large to try here (--placement asks for one), or decided pass by pass"
+            " large to try here (--placement asks for one), decided pass by pass, or paced"
         )
+    if others := result.side.unpaced:
+        named = names_text([f"{key} ({why})" for key, why in others.items()], most=MOST_NAMED)
+        yield f"{plural(len(others), 'paced Placement')} that nobody waits for here: {named}"
 
 
 def moment(at: float) -> str:

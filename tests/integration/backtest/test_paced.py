@@ -1,0 +1,118 @@
+"""`gitops-dsf backtest` of a repository with a pace: a herd of twenty whose cluster gets worse."""
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.integration.preview.gitfleet import GitFleet
+from tests.integration.preview.herd import SCORES, herd_fleet
+from tests.support.commandline import gitops_dsf
+from tests.support.metricstore import Value, answer_of, matrix
+
+START, HOUR = 1_780_272_000, 3600  # 2026-06-01T00:00:00Z
+WIDE = {"concurrent": 20, "arrivalsPerCluster": 20, "settleSeconds": 7200, "cooldownSeconds": 60}
+
+
+def _history(folder: Path, *, hours: float = 4) -> Path:
+    """For an hour c1 is the best cluster, then the scores are those of a herd."""
+
+    def score(name: str) -> Value:
+        return lambda at: float(90 if name == "c1" and at < START + HOUR else SCORES[name])
+
+    values = {("cpu", name): score(name) for name in SCORES}
+    path = folder / "scores.json"
+    path.write_bytes(answer_of(matrix(values, start=START, end=START + hours * HOUR, step=60)))
+    return path
+
+
+def _said(fleet: GitFleet, history: Path, *words: str) -> str:
+    done: subprocess.CompletedProcess[str] = gitops_dsf("backtest", fleet.path, "--history", history, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _head(fleet: GitFleet, history: Path, *words: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_said(fleet, history, *words, "-o", "json"))["head"]
+    return found
+
+
+def _last(head: dict[str, Any]) -> Counter[str]:
+    """How many applications are on each cluster at the end."""
+    return Counter(
+        each["changes"][-1]["joined"][0] if each["changes"] else "c1" for each in head["placements"].values()
+    )
+
+
+def test_a_herd_spreads_when_it_sees_the_load_of_others(tmp_path: Path) -> None:
+    """All may move at once. Without a demand all go to the best cluster, as they would without a pace. With
+    one they stop when the clusters are even.
+    """
+    history = _history(tmp_path, hours=1.1)
+    blind = herd_fleet(tmp_path / "blind", pace=WIDE, demand=0, stickiness=0)
+    assert _last(_head(blind, history)) == {"c2": 20}
+    fleet = herd_fleet(tmp_path / "fleet", pace=WIDE, demand=3, stickiness=0)
+    head = _head(fleet, history)
+    assert {each["paced"]["movesWithout"] for each in head["placements"].values()} == {1}
+    found = _last(head)
+    free = [value - 3 * (found[name] - 20 * (name == "c1")) for name, value in SCORES.items()]
+    assert max(free) - min(free) < 6, "another move would gain nothing"
+    assert found["c2"] < 5
+    assert found["c3"] >= 1
+
+
+def test_the_pace_tells_how_long_moves_wait(tmp_path: Path) -> None:
+    """One arrival in each cluster at a time: the scores measure it in 5 minutes, and the best one is c2."""
+    pace = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 300}
+    fleet = herd_fleet(tmp_path / "fleet", pace=pace, demand=0, stickiness=10)
+    history = _history(tmp_path)
+    head = _head(fleet, history)
+    waits = sorted(each["paced"]["longestWaitSeconds"] for each in head["placements"].values())
+    assert waits == [360.0 * number for number in range(20)], "a minute to move, and five to measure it"
+    assert _last(head) == {"c2": 20}
+    assert {each["movesRange"] for each in head["placements"].values()} == {None}
+    said = _said(fleet, history)
+    assert "argocd/app-00  1 move; without the pace 1 move  " in said
+    assert "argocd/app-19  1 move; without the pace 1 move; longest wait 114 min" in said
+    assert "decided pass by pass, or paced" in said
+
+
+def test_turning_the_pace_on_is_compared(tmp_path: Path) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", pace=None, demand=0, stickiness=10)
+    with_pace = herd_fleet(tmp_path / "other", pace={"concurrent": 1, "cooldownSeconds": 60}, demand=0)
+    settings = (with_pace.path / "gitops-dsf.yaml").read_text()
+    (fleet.path / "gitops-dsf.yaml").write_text(settings)
+    found = json.loads(_said(fleet, _history(tmp_path), "--base", "HEAD", "-o", "json"))
+    assert all("paced" not in each for each in found["base"]["placements"].values())
+    assert all(each["paced"]["movesWithout"] == 1 for each in found["head"]["placements"].values())
+    said = _said(fleet, _history(tmp_path), "--base", "HEAD", "-o", "markdown")
+    assert "Placements would have decided differently" in said
+    assert "without the pace 1 move" in said
+
+
+def test_one_application_alone_waits_for_nobody_and_it_is_said(tmp_path: Path) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
+    said = _said(fleet, _history(tmp_path), "--placement", "app-19")
+    assert "argocd/app-19  1 move; without the pace 1 move  " in said
+    assert (
+        "19 paced Placements that nobody waits for here: argocd/app-00 (not asked for), argocd/app-01 (not"
+        " asked for), argocd/app-02 (not asked for) and 16 more\n" in said
+    )
+
+
+def test_filters_that_depend_on_time_are_decided_without_the_pace(tmp_path: Path) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
+    inventory = fleet.path / "clusters" / "fleet.yaml"
+    spec = "spec: {taints: [{key: night, effect: NoSelectIfNew}]}\n"
+    inventory.write_text(
+        inventory.read_text().replace("metadata:\n  name: c4\n", spec + "metadata:\n  name: c4\n")
+    )
+    said = _said(fleet, _history(tmp_path, hours=2))
+    assert "20 paced Placements that nobody waits for here: argocd/app-00 (its filters depend on" in said
+
+
+def test_advice_leaves_the_pace_out_and_says_so(tmp_path: Path) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
+    said = _said(fleet, _history(tmp_path), "--placement", "app-19", "--advise")
+    assert "argocd/app-19: keep stickiness 10 (without the pace): it does not flap" in said
