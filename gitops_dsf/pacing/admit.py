@@ -186,8 +186,9 @@ class _Round:
             message = f"{plural(self._under_way(), 'move')} under way"
             return Waiting(wish=wish, reason=Reason.CONCURRENT, message=message)
         ended = ledger.last_end(wish.placement)
-        if ended is not None and not wish.drains and situation.seconds < ended + pace.cooldown_seconds:
-            until = ended + pace.cooldown_seconds
+        rest = max(pace.cooldown_seconds, self._settle(wish.placement))
+        if ended is not None and not wish.drains and situation.seconds < ended + rest:
+            until = ended + rest
             return Waiting(
                 wish=wish, reason=Reason.COOLDOWN, message="it moved a short time ago", until=until
             )
@@ -211,9 +212,13 @@ class _Round:
         return self._under_way() >= self._situation.pace.concurrent
 
     def _measured(self, move: Move) -> float:
-        paced = self._situation.paced.get(move.placement)
+        return move.phase_since + self._settle(move.placement)
+
+    def _settle(self, placement: str) -> float:
+        """Seconds until scores have measured a move of a Placement."""
+        paced = self._situation.paced.get(placement)
         after = paced.ranking.measured_after if paced is not None else 0.0
-        return move.phase_since + self._situation.pace.settle(after)
+        return self._situation.pace.settle(after)
 
 
 def move_of(wish: Wish, now: float) -> Move:
@@ -236,6 +241,6 @@ def known_shifts(situation: Situation) -> Iterable[Shift]:
             yield from shifts_of(move, paced.ranking, now=situation.seen)
 
 
-def _order(wish: Wish) -> tuple[bool, float]:
-    """Clusters that are drained first, then by gain."""
-    return (not wish.drains, -wish.points)
+def _order(wish: Wish) -> tuple[bool, float, float]:
+    """Clusters that are drained first, then by gain, then by load: so fewer moves even a fleet out."""
+    return (not wish.drains, -wish.points, -wish.load)

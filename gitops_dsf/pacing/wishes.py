@@ -38,6 +38,8 @@ class Wish:
     target: str
     points: float
     """By how many points of the weighted mean of the scores the target is better."""
+    load: float = 0.0
+    """How many of these points the application takes where it runs."""
     drains: bool = False
     """Whether the source is drained, so that the points may be negative."""
 
@@ -78,13 +80,14 @@ def best_swap(
     total = max(1, paced.ranking.total_weight)
     target = min(joined, key=lambda name: (-sums[name], name))
     source = min(left, key=lambda name: (name in sums, sums.get(name, 0), name))
+    load = paced.ranking.load
     if source not in sums:
-        return Wish(placement=paced.key, source=source, target=target, points=0.0, drains=True)
+        return Wish(placement=paced.key, source=source, target=target, points=0.0, load=load, drains=True)
     points = (sums[target] - sums[source]) / total
-    if points + paced.ranking.stickiness < 2 * paced.ranking.load:
+    if points + paced.ranking.stickiness < 2 * load:
         # With the load of the application itself the source would be better, and it would move back.
         return None
-    return Wish(placement=paced.key, source=source, target=target, points=points)
+    return Wish(placement=paced.key, source=source, target=target, points=points, load=load)
 
 
 def _sums(verdict: Verdict, names: frozenset[str]) -> dict[str, int]:

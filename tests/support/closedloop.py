@@ -89,7 +89,7 @@ class Outcome:
     arriving: int = 0
     """The most admitted moves to one cluster at a time."""
     uneven: list[int] = field(default_factory=list)
-    """When clusters differed by more than the stickiness."""
+    """When a cluster had so little left that an application there would gain more than the stickiness."""
     free: dict[str, float] = field(default_factory=dict)
     """Points that are free at the end."""
 
@@ -104,7 +104,7 @@ class Outcome:
         return found
 
     def settled(self, start: int, end: int) -> int:
-        """Seconds from the start of a span until the clusters differ by no more than the stickiness."""
+        """Seconds from the start of a span until no application would gain more than the stickiness."""
         return max((at + TICK - start for at in self.uneven if start <= at < end), default=0)
 
 
@@ -168,9 +168,10 @@ class Loop:
     def _record(self, now: int) -> None:
         used, outcome = self._used(), self.outcome
         outcome.free = {name: size - used[name] for name, size in self._capacity.items() if size}
-        low, high = min(outcome.free.values()), max(outcome.free.values())
-        outcome.overload = max(outcome.overload, -low)
-        if high - low > STICKINESS:
+        outcome.overload = max(outcome.overload, *(-free for free in outcome.free.values()))
+        # A small cluster may have less to give than others when it is empty.
+        low = min(free for name, free in outcome.free.items() if used[name])
+        if max(outcome.free.values()) - low > STICKINESS:
             outcome.uneven.append(now)
 
     def _happen(self, event: Event) -> None:

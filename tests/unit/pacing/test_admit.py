@@ -93,6 +93,31 @@ def test_an_application_cools_down() -> None:
     assert [(each.reason, each.until) for each in found.waiting] == [(Reason.COOLDOWN, SECONDS + 1)]
 
 
+def test_an_application_rests_until_its_move_is_measured() -> None:
+    """Also without a cooldown: 600 s of the pace. A drain does not wait for it."""
+    pace = replace(PACE, cooldown_seconds=0)
+    for ago, expected in ((599, [(Reason.COOLDOWN, SECONDS + 1)]), (600, [])):
+        moves = [ended("a", "c3", "c1", ago)]
+        found = admit(situation(herd(FOUR, {"a": ("c1",)}), pace=pace, moves=moves))
+        assert [(each.reason, each.until) for each in found.waiting] == expected
+    moves = [ended("a", "c3", "c1", 599)]
+    cordoned = herd(FOUR, {"a": ("c1",)}, taints={"c1": [{"key": "x", "effect": "NoSelectIfNew"}]})
+    drained = herd(FOUR, {"a": ("c1",)}, taints={"c1": [{"key": "x", "effect": "NoSelect"}]})[0]
+    assert moved(situation(cordoned, pace=pace, moves=moves, drained=drained, leaving=frozenset({"c1"}))) == [
+        ("a", "c1", "c2")
+    ]
+
+
+def test_of_moves_that_gain_the_same_the_largest_load_goes_first() -> None:
+    """A larger gain still comes before it."""
+    small, paced = herd(FOUR, {"a": ("c1",), "b": ("c1",)}, demand=2)
+    large = herd(FOUR, {"b": ("c1",)}, demand=5)[1]
+    assert moved(situation((small, {**paced, **large}))) == [("b", "c1", "c2"), ("a", "c1", "c3")]
+    small, paced = herd(FOUR, {"a": ("c1",), "b": ("c4",)}, demand=2)
+    large = herd(FOUR, {"b": ("c4",)}, demand=3)[1]
+    assert moved(situation((small, {**paced, **large}))) == [("a", "c1", "c2")]
+
+
 def test_a_move_that_is_under_way_is_not_wished_again() -> None:
     """OCM has not followed yet, so its decision still names the old cluster."""
     move = Move(placement="ns/a", source="c1", target="c2", since=SECONDS)
