@@ -64,7 +64,7 @@ class Reason(StrEnum):
     """The scoring API answered without a usable result: the source has no data yet, or the API has a bug."""
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token
     """The pod's token, or a Secret with a token, password, header or client certificate, could not be read or
-    used.
+    used, or a token server issued no access token.
     """
     CA_UNAVAILABLE = "ca_unavailable"
     """The CA ConfigMap could not be read or contains no certificate."""

@@ -37,8 +37,21 @@ class SecretRef(Struct, frozen=True):
     name: str = ""
 
 
+class OAuth2(Struct, frozen=True, rename="camel"):
+    client_secret_ref: SecretRef | None = None
+
+
 class Auth(Struct, frozen=True, rename="camel"):
     token_secret_ref: SecretRef | None = None
+    oauth2: OAuth2 | None = None
+    client_certificate_secret_ref: SecretRef | None = None
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Names of the Secrets that are needed."""
+        client = self.oauth2.client_secret_ref if self.oauth2 is not None else None
+        refs = (self.token_secret_ref, client, self.client_certificate_secret_ref)
+        return frozenset(ref.name for ref in refs if ref is not None)
 
 
 class Named(Struct, frozen=True, rename="camel"):
@@ -53,7 +66,6 @@ class Variant(
     rename={
         "selector": "clusterSelector",
         "basic_auth": "basicAuth",
-        "client_certificate": "clientCertificate",
     },
 ):
     """A variant of the MetricSource that a scorer names."""
@@ -63,13 +75,12 @@ class Variant(
     type: str = ""
     auth: Auth | None = None
     basic_auth: Named | None = None
-    client_certificate: Named | None = None
     headers: tuple[Named, ...] = ()
 
     @property
     def secrets(self) -> frozenset[str]:
         """Names of the Secrets that agents need to ask the source."""
-        named = [item for item in (self.basic_auth, self.client_certificate, *self.headers) if item]
+        named = [item for item in (self.basic_auth, *self.headers) if item]
         return _secrets(self.auth) | {item.secret_ref.name for item in named if item.secret_ref is not None}
 
 
@@ -261,5 +272,4 @@ class DynamicScorer(Struct, frozen=True):
 
 
 def _secrets(*auths: Auth | None) -> frozenset[str]:
-    refs = (auth.token_secret_ref for auth in auths if auth is not None)
-    return frozenset(ref.name for ref in refs if ref is not None)
+    return frozenset().union(*(auth.secrets for auth in auths if auth is not None))

@@ -134,6 +134,7 @@ def _configuration(
 ) -> Configuration:
     specs = [scorer.spec for scorer, _ in chosen]
     auths = [auth for spec in specs for auth in (spec.source.auth, spec.scoring.auth) if auth is not None]
+    trusting = (each for auth in auths for each in (auth, auth.oauth2) if each is not None)
     secrets = {
         item.secret
         for scorer, _ in chosen
@@ -146,7 +147,7 @@ def _configuration(
         summaries=tuple(summary for _, summary in chosen),
         secrets=tuple(sorted(secrets - {""})),
         config_maps=tuple(
-            sorted({auth.ca_config_map_ref.name for auth in auths if auth.ca_config_map_ref is not None})
+            sorted({each.ca_config_map_ref.name for each in trusting if each.ca_config_map_ref is not None})
         ),
         egress=egress if egress.mode == "Limited" else None,
         receiver=receiver,

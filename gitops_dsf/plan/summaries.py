@@ -8,6 +8,7 @@ import msgspec
 from dsf_wire import summary
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST, RUNS_ON_HUB, default_ttl_seconds
 from dsf_wire.summary import (
+    NEEDS_NEWER_AGENT,
     SCORED_BY_API,
     BasicAuth,
     ClientCertificate,
@@ -33,7 +34,6 @@ def summarise(scorer: EffectiveScorer) -> Summary:
     source, scoring = spec.source, spec.scoring
     label = source.cluster_label if scorer.spec.on_hub else None
     basic = variant.basic_auth if variant is not None else None
-    certificate = variant.client_certificate if variant is not None else None
     return Summary(
         name=scorer.name,
         score_name=scorer.score_name,
@@ -46,8 +46,8 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         source_step=scorer.spec.source.params.step,
         scoring_endpoint=scorer.scoring_endpoint,
         scoring_interval=scorer.spec.scoring.params.interval,
-        scoring_endpoint_auth_name=_secret(scoring.auth)[0],
-        scoring_endpoint_auth_key=_secret(scoring.auth)[1],
+        scoring_endpoint_auth_name=_secret(scoring.auth, certificate=True)[0],
+        scoring_endpoint_auth_key=_secret(scoring.auth, certificate=True)[1],
         location=spec.location,
         score_destination=spec.score_destination,
         score_dimension_format=scorer.dimension_format,
@@ -60,12 +60,11 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         publish=_wire(_unless(spec.publish, _DEFAULT_PUBLISH), PublishRule),
         source_headers=_headers(variant.headers) if variant is not None else None,
         source_basic_auth=_wire(basic.secret_ref, BasicAuth) if basic is not None else None,
-        source_client_certificate=_wire(certificate.secret_ref, ClientCertificate)
-        if certificate is not None
-        else None,
+        source_client_certificate=_certificate(source.auth),
         source_ref=source.ref,
         source_auth=_extra(source.auth),
         scoring_auth=_extra(scoring.auth),
+        scoring_client_certificate=_certificate(scoring.auth),
         scoring_type=_unless(scorer.scoring_type, SCORED_BY_API),
         default_score=spec.default_score,
         runs_on=RUNS_ON_HUB if scorer.spec.on_hub else None,
@@ -89,10 +88,23 @@ def _wire(authored: Authored | None, kind: type[WireT]) -> WireT | None:
     return None if authored is None else msgspec.convert(authored.model_dump(), kind)
 
 
-def _secret(auth: Auth | None) -> tuple[str, str]:
-    if auth is None or auth.token_secret_ref is None:
+def _secret(auth: Auth | None, *, certificate: bool = False) -> tuple[str, str]:
+    """Name and key of the token Secret. ``certificate`` is whether older agents know no client certificate
+    here.
+    """
+    if auth is None:
         return "", ""
-    return auth.token_secret_ref.name, auth.token_secret_ref.key
+    if auth.token_secret_ref is not None:
+        return auth.token_secret_ref.name, auth.token_secret_ref.key
+    if auth.oauth2 is not None:
+        return auth.oauth2.client_secret_ref.name, NEEDS_NEWER_AGENT
+    if certificate and auth.client_certificate_secret_ref is not None and not auth.service_account_token:
+        return auth.client_certificate_secret_ref.name, NEEDS_NEWER_AGENT
+    return "", ""
+
+
+def _certificate(auth: Auth | None) -> ClientCertificate | None:
+    return None if auth is None else _wire(auth.client_certificate_secret_ref, ClientCertificate)
 
 
 def _headers(authored: Sequence[Authored]) -> tuple[Header, ...] | None:

@@ -6,7 +6,7 @@ other name by its port. Ports of Services do not count, because the policy sees 
 """
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -27,13 +27,13 @@ _SCHEMES: Final = {"http": 80, "https": 443}
 def egress_policy(
     summaries: Iterable[Summary], settings: Egress, *, namespace: str = AGENT_NAMESPACE, app: str = ADDON_NAME
 ) -> Object:
-    """Allows DNS, API servers, the sources and scoring APIs of these scorers, and what the settings add. By
-    default it is the policy of an agent; ``app`` is the label of the pods.
+    """Allows DNS, API servers, the sources, scoring APIs and token servers of these scorers, and what the
+    settings add. By default it is the policy of an agent; ``app`` is the label of the pods.
     """
     namespaces, ports = set[str](), set[int]()
     addresses: dict[str, set[int]] = {}
     for summary in summaries:
-        for url in (summary.source_endpoint, summary.scoring_endpoint):
+        for url in (summary.source_endpoint, summary.scoring_endpoint, *_token_urls(summary)):
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port or _SCHEMES.get(parts.scheme, 0)
             if not host or host == _LOOPBACK:
@@ -59,6 +59,12 @@ def egress_policy(
     ]
     [policy] = filled("egress.yaml", app=app, namespace=namespace, rules=rules)
     return policy
+
+
+def _token_urls(summary: Summary) -> Iterator[str]:
+    for auth in (summary.source_auth, summary.scoring_auth):
+        if auth is not None and auth.oauth2 is not None:
+            yield auth.oauth2.token_url
 
 
 def _tcp(ports: Iterable[int]) -> list[Object]:

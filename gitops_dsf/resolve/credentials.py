@@ -10,7 +10,7 @@ from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
-from gitops_dsf.repository.model.scorer import Auth
+from gitops_dsf.repository.model.scorer import Auth, OAuth2
 
 RESERVED_SECRETS: Final = (
     "*-hub-kubeconfig",
@@ -26,6 +26,9 @@ be used as tokens for metric sources.
 """
 
 
+POD_TOKEN: Final = "the token of the agent's pod"  # noqa: S105 - words
+
+
 class Kind(StrEnum):
     """What a credential is. The value is the word in messages."""
 
@@ -33,6 +36,8 @@ class Kind(StrEnum):
     PASSWORD = "password"  # noqa: S105 - a word
     HEADER = "header"
     CERTIFICATE = "client certificate"
+    CLIENT_SECRET = "client secret"  # noqa: S105 - a word
+    ACCESS_TOKEN = "access token"  # noqa: S105 - a word
 
     @property
     def is_received(self) -> bool:
@@ -40,6 +45,13 @@ class Kind(StrEnum):
         with the agent.
         """
         return self is not Kind.CERTIFICATE
+
+    @property
+    def words(self) -> str:
+        """What it is, before the name of its Secret."""
+        if self is Kind.ACCESS_TOKEN:
+            return "an access token of the client"
+        return f"the {self}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +63,10 @@ class Credential:
     """Name of the Secret; empty for the service account token of the agent's pod."""
     path: Path
     """Path of the reference below the endpoint's section."""
+    url: str = ""
+    """Where it goes, if not to the endpoint."""
+    grant: str = ""
+    """What an access token is for: two with the same grant are equal."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -68,7 +84,7 @@ class Sent:
     @property
     def what(self) -> str:
         """The credential, in words."""
-        return f"the {self.kind} in Secret {self.secret}" if self.secret else "the token of the agent's pod"
+        return f"{self.kind.words} in Secret {self.secret}" if self.secret else POD_TOKEN
 
     def __str__(self) -> str:
         return f"{self.what} to {self.scheme}://{self.host}"
@@ -80,35 +96,54 @@ def credentials(auth: Auth | None, variant: MetricSourceVariant | None = None) -
         yield Credential(kind=Kind.TOKEN, secret=auth.token_secret_ref.name, path=("auth", "tokenSecretRef"))
     elif auth is not None and auth.service_account_token:
         yield Credential(kind=Kind.TOKEN, secret="", path=("auth", "serviceAccountToken"))
+    if auth is not None and auth.oauth2 is not None:
+        yield from _of_client(auth.oauth2)
+    if auth is not None and auth.client_certificate_secret_ref is not None:
+        secret = auth.client_certificate_secret_ref.name
+        path: Path = ("auth", "clientCertificateSecretRef")
+        yield Credential(kind=Kind.CERTIFICATE, secret=secret, path=path)
     if variant is None:
         return
     if variant.basic_auth is not None:
         secret = variant.basic_auth.secret_ref.name
         yield Credential(kind=Kind.PASSWORD, secret=secret, path=("basicAuth", "secretRef"))
-    if variant.client_certificate is not None:
-        secret = variant.client_certificate.secret_ref.name
-        yield Credential(kind=Kind.CERTIFICATE, secret=secret, path=("clientCertificate", "secretRef"))
     for index, header in enumerate(variant.headers):
         if header.secret_ref is not None:
             secret = header.secret_ref.name
             yield Credential(kind=Kind.HEADER, secret=secret, path=("headers", index, "secretRef"))
 
 
+def _of_client(oauth2: OAuth2) -> Iterator[Credential]:
+    secret, path = oauth2.client_secret_ref.name, ("auth", "oauth2", "clientSecretRef")
+    yield Credential(kind=Kind.CLIENT_SECRET, secret=secret, path=path, url=oauth2.token_url)
+    grant = f"{oauth2.token_url} {' '.join(sorted(oauth2.scopes))} {oauth2.audience}"
+    yield Credential(kind=Kind.ACCESS_TOKEN, secret=secret, path=path, grant=grant)
+
+
 def sent(section: str, url: str, found: Iterable[Credential]) -> Iterator[Sent]:
-    """Where credentials go with requests to a base URL; nowhere if the URL cannot be parsed."""
+    """Where credentials go with requests to a base URL; nowhere if a URL cannot be parsed."""
+    for item in found:
+        place = destination(item, section, url)
+        if place is not None:
+            yield place
+
+
+def destination(item: Credential, section: str, url: str) -> Sent | None:
+    """Where a credential of an endpoint with this URL goes; None if the URL cannot be parsed."""
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(item.url or url)
+        host = parts.hostname
     except ValueError:
-        return
-    if parts.hostname:
-        for item in found:
-            yield Sent(
-                section=section,
-                secret=item.secret,
-                scheme=parts.scheme.lower(),
-                host=parts.hostname.lower(),
-                kind=item.kind,
-            )
+        return None
+    if not host:
+        return None
+    return Sent(
+        section=section,
+        secret=item.secret,
+        scheme=parts.scheme.lower(),
+        host=host.lower(),
+        kind=item.kind,
+    )
 
 
 def is_reserved(secret: str) -> bool:

@@ -447,7 +447,7 @@ def _sources() -> Iterator[tuple[str, Documents]]:
     )
     for field in (
         "basicAuth: {secretRef: {name: b}}",
-        "clientCertificate: {secretRef: {name: b}}",
+        "auth: {clientCertificateSecretRef: {name: b}}",
         "headers: [{name: X-Api-Key, secretRef: {name: b, key: k}}]",
     ):
         for host in ("https://p.example.com", "http://p.example.com", "https://p.svc"):
@@ -460,11 +460,16 @@ def _sources() -> Iterator[tuple[str, Documents]]:
                     config=variants(f"host: '{host}', {field}"),
                 )
         reserved = field.replace("name: b", "name: gitops-dsf-agent-hub-kubeconfig")
+        with_pod_token = (
+            field.replace("auth: {", "auth: {serviceAccountToken: true, ")
+            if field.startswith("auth:")
+            else f"auth: {{serviceAccountToken: true}}, {field}"
+        )
         for text in (
             f"host: 'https://p.svc', {reserved}",
             f"type: Kubernetes, {field}",
             f"type: OpenTelemetry, {field}",
-            f"host: 'https://p.svc', auth: {{serviceAccountToken: true}}, {field}",
+            f"host: 'https://p.svc', {with_pod_token}",
         ):
             yield case(
                 f"a MetricSource of {text}",

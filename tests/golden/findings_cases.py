@@ -1092,6 +1092,68 @@ def _credentials() -> Iterator[tuple[str, Documents]]:
     )
 
 
+def _clients() -> Iterator[tuple[str, Documents]]:
+    """Clients of token servers."""
+
+    def api(oauth2: str, *, more: str = "", host: str = "https://a.svc") -> str:
+        auth = f"auth: {{oauth2: {{{oauth2}}}{more}}}"
+        return SCORER.replace("scoring: {", f"scoring: {{host: '{host}', {auth}, ")
+
+    known = "clientSecretRef: {name: t}"
+    server = "tokenURL: 'https://login.example.com/token'"
+    for url in listed("""
+        https://login.svc/token | http://login.svc/token | https://login.example.com/token
+        http://login.example.com/token | https://login.example.com/token?p=policy | ftp://login.svc
+        https://me:secret@login.svc/token | https://login.svc/token?client_secret=abcd | login.svc/token
+        http://169.254.169.254/token | https://localhost/token | https://<HOST>/token
+    """):
+        yield f"a token server {url}", {"scorers": api(f"tokenURL: '{url}', {known}")}
+        yield case(
+            f"a token server {url} where hosts are allowed",
+            scorers=api(f"tokenURL: '{url}', {known}"),
+            settings=settings("allowedTokenHosts: ['*.example.com']"),
+        )
+    for oauth2 in (
+        server,
+        known,
+        f"{server}, {known}, scopes: [a b]",
+        f"{server}, {known}, scopes: ['', x]",
+        f"{server}, {known}, clientAuthentication: Both",
+        f"{server}, {known}, clientSecret: abcdefgh",
+        f"{server}, clientSecretRef: {{name: t, clientIdKey: x}}",
+        f"{server}, clientSecretRef: {{name: gpu-client-cert}}",
+    ):
+        yield f"oauth2 of {oauth2}", {"scorers": api(oauth2)}
+    both_tokens = api(f"{server}, {known}", more=", tokenSecretRef: {name: t, key: k}")
+    yield "oauth2 beside a token", {"scorers": both_tokens}
+    of_pod = api(f"{server}, {known}", more=", serviceAccountToken: true")
+    yield "oauth2 beside the token of the pod", {"scorers": of_pod}
+    yield "oauth2 with the upstream controller", {"scorers": api(f"{server}, {known}"), "settings": UPSTREAM}
+    variant = f"host: 'https://prom.svc', auth: {{oauth2: {{{server}, {known}}}}}"
+    yield "oauth2 of a MetricSource", {"config": variants(variant), "scorers": USES, "clusters": CLUSTER}
+    yield (
+        "oauth2 beside a password",
+        {
+            "config": variants(f"{variant}, basicAuth: {{secretRef: {{name: b}}}}"),
+            "scorers": USES,
+            "clusters": CLUSTER,
+        },
+    )
+    for host in ("http://a.svc", "https://a.example.com"):
+        auth = "auth: {clientCertificateSecretRef: {name: c}}"
+        shown = SCORER.replace("scoring: {", f"scoring: {{host: '{host}', {auth}, ")
+        yield f"a client certificate for {host}", {"scorers": shown}
+    one, allowed = api(f"{server}, {known}"), settings("allowedTokenHosts: ['*.example.com']")
+    for title, oauth2, host in (
+        ("the same host", f"{server}, {known}", "https://a.svc"),
+        ("two hosts", f"{server}, {known}", "https://b.svc"),
+        ("two hosts with two audiences", f"{server}, {known}, audience: b", "https://b.svc"),
+        ("two token servers", f"tokenURL: 'https://login.svc/token', {known}", "https://a.svc"),
+    ):
+        two = second(api(oauth2, host=host))
+        yield case(f"one client for {title}", scorers=both(one, two), settings=allowed)
+
+
 def _secrets() -> Iterator[tuple[str, Documents]]:
     for arguments in listed("""
         {password: abc} | {password: abcd} | {passwords: abcdef} | {monkey: abcdef}
@@ -1215,8 +1277,8 @@ def _metric_sources() -> Iterator[tuple[str, Documents]]:
         (f"{host}, headers: [{{name: X-A, value: a}}, {{name: x-a, value: b}}]",),
         (f"{host}, headers: [{{name: Authorization, value: a}}]",),
         (f"{host}, headers: [{{name: Host, value: a}}, {{name: 'a b', value: a}}, {{name: A, value: ä}}]",),
-        (f"{host}, clientCertificate: {{secretRef: {{name: c}}}}",),
-        ("host: 'https://prom.svc', clientCertificate: {secretRef: {name: c}}",),
+        (f"{host}, auth: {{clientCertificateSecretRef: {{name: c}}}}",),
+        ("host: 'https://prom.svc', auth: {clientCertificateSecretRef: {name: c}}",),
     ):
         documents = {"config": variants(*texts), "clusters": fleet}
         title = f"MetricSource of {'; '.join(texts)}"

@@ -267,7 +267,7 @@ def _measured() -> Iterator[tuple[str, Documents]]:
         "path: /p",
         "auth: {serviceAccountToken: true}",
         "basicAuth: {secretRef: {name: a}}",
-        "clientCertificate: {secretRef: {name: a}}",
+        "auth: {clientCertificateSecretRef: {name: a}}",
         "headers: [{name: A, value: b}]",
     ):
         yield case(

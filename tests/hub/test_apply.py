@@ -32,7 +32,7 @@ SOURCE = metric_source(
         "host": "https://mimir.monitoring.svc:8080",
         "path": "/prometheus/api/v1/query",
         "basicAuth": {"secretRef": {"name": "mimir-login"}},
-        "clientCertificate": {"secretRef": {"name": "mimir-client"}},
+        "auth": {"clientCertificateSecretRef": {"name": "mimir-client"}},
         "headers": [
             {"name": "X-Scope-OrgID", "value": "platform"},
             {"name": "X-Api-Key", "secretRef": {"name": "mimir-api", "key": "key"}},

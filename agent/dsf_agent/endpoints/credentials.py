@@ -1,7 +1,7 @@
 """Credentials and CAs of endpoints, from Secrets and ConfigMaps of the agent's namespace.
 
 They are read by name, kept for a minute, and read again on demand. Messages name the Secret and the key, but
-never contain their values.
+never contain their values. Access tokens of OAuth2 come from a token server, which gets the client's secret.
 """
 
 import asyncio
@@ -9,10 +9,12 @@ import base64
 import binascii
 import hashlib
 import logging
+import math
 import ssl
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
@@ -23,8 +25,18 @@ import httpx
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_runtime.clock import Clock
+from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire.headers import value_fault
-from dsf_wire.summary import BasicAuth, ClientCertificate, ConfigMapRef, Header, Summary
+from dsf_wire.summary import (
+    NEEDS_NEWER_AGENT,
+    BasicAuth,
+    ClientCertificate,
+    ConfigMapRef,
+    EndpointAuth,
+    Header,
+    OAuth2,
+    Summary,
+)
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +56,14 @@ object.
 
 @dataclass(frozen=True, kw_only=True)
 class Auth:
-    """What one endpoint needs, all optional: a token from a Secret, the pod's own token, or a user name and
-    password; further headers; a client certificate; and a private CA.
+    """What one endpoint needs, all optional: a token from a Secret, the pod's own token, a token from a token
+    server, or a user name and password; further headers; a client certificate; and a private CA.
     """
 
     secret_name: str = ""
     secret_key: str = ""
     service_account_token: bool = False
+    oauth2: OAuth2 | None = None
     ca: ConfigMapRef | None = None
     basic: BasicAuth | None = None
     headers: tuple[Header, ...] = ()
@@ -68,12 +81,9 @@ class Sent:
 
 
 def source_auth(scorer: Summary) -> Auth:
-    extra = scorer.source_auth
-    return Auth(
-        secret_name=scorer.source_endpoint_auth_name,
-        secret_key=scorer.source_endpoint_auth_key,
-        service_account_token=extra is not None and extra.service_account_token,
-        ca=extra.ca_config_map_ref if extra is not None else None,
+    name, key = scorer.source_endpoint_auth_name, scorer.source_endpoint_auth_key
+    return replace(
+        _auth(name, key, scorer.source_auth),
         basic=scorer.source_basic_auth,
         headers=scorer.source_headers or (),
         certificate=scorer.source_client_certificate,
@@ -81,15 +91,27 @@ def source_auth(scorer: Summary) -> Auth:
 
 
 def scoring_auth(scorer: Summary) -> Auth:
-    extra = scorer.scoring_auth
+    name, key = scorer.scoring_endpoint_auth_name, scorer.scoring_endpoint_auth_key
+    return replace(_auth(name, key, scorer.scoring_auth), certificate=scorer.scoring_client_certificate)
+
+
+def _auth(name: str, key: str, extra: EndpointAuth | None) -> Auth:
+    if key == NEEDS_NEWER_AGENT:
+        name, key = "", ""
+    extra = extra or EndpointAuth()
     return Auth(
-        secret_name=scorer.scoring_endpoint_auth_name,
-        secret_key=scorer.scoring_endpoint_auth_key,
-        service_account_token=extra is not None and extra.service_account_token,
-        ca=extra.ca_config_map_ref if extra is not None else None,
+        secret_name=name,
+        secret_key=key,
+        service_account_token=extra.service_account_token,
+        oauth2=extra.oauth2,
+        ca=extra.ca_config_map_ref,
     )
 
 
+AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
+"""Sends the request of a client, trusting these CAs, and returns the body of a good answer. Raises
+TokenError.
+"""
 Read = Callable[[str, str], Awaitable[dict[str, Any]]]
 """Reads an object by its kind (Secret or ConfigMap) and name. Raises AgentError."""
 
@@ -152,10 +174,16 @@ class _Kind(Enum):
 
 
 class Credentials:
-    """Reads and caches what endpoints need. An object is read once for all scorers that name it."""
+    """Reads and caches what endpoints need. An object is read once for all scorers that name it, and a token
+    server is asked once for all scorers with the same client.
+    """
 
-    def __init__(self, *, read: Read, clock: Clock, token_file: Path) -> None:
+    def __init__(
+        self, *, read: Read, clock: Clock, token_file: Path, tokens: AccessTokens, ask: AskTokenServer
+    ) -> None:
         self._read = read
+        self._tokens = tokens
+        self._ask = ask
         self._clock = clock
         self._token_file = token_file
         self._kept: dict[tuple[str, str], _Kept] = {}
@@ -164,6 +192,8 @@ class Credentials:
         self._contexts: dict[
             tuple[ConfigMapRef | None, ClientCertificate | None], tuple[str, ssl.SSLContext]
         ] = {}
+        self._ends: dict[ClientCertificate, float] = {}
+        """When client certificates expire (Unix time)."""
 
     async def sent(self, auth: Auth, *, refused: Sent | None = None) -> Sent:
         """What is added to each request. ``refused`` got 401: its secrets are not taken from the cache.
@@ -173,7 +203,7 @@ class Credentials:
         after = refused.number if refused is not None else -1
         headers: dict[str, str] = {}
         secrets: list[str] = []
-        token = await self._token(auth, after=after)
+        token = await self._token(auth, after=after, refused=refused)
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
             secrets.append(token)
@@ -198,8 +228,11 @@ class Credentials:
             secrets.append(value)
         return Sent(headers=headers, secrets=tuple(secrets), number=self._reads)
 
-    async def _token(self, auth: Auth, *, after: int) -> str | None:
+    async def _token(self, auth: Auth, *, after: int, refused: Sent | None) -> str | None:
         """The bearer token, or None if the endpoint needs none."""
+        if auth.oauth2 is not None:
+            old = refused.headers.get("Authorization", "") if refused is not None else ""
+            return await self._access_token(auth.oauth2, after=after, refused=old.removeprefix("Bearer "))
         if auth.secret_name:
             keys = (auth.secret_key,)
             (value,) = await self._values(auth.secret_name, keys, _Kind.TOKEN, after=after)
@@ -212,6 +245,41 @@ class Credentials:
                 msg = f"the pod's own token {self._token_file} could not be read within {FILE_SECONDS:g} s"
                 raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         return None
+
+    async def _access_token(self, oauth2: OAuth2, *, after: int, refused: str) -> str:
+        """A token that the token server issued. If it refuses the client, the Secret is read again."""
+        trust = await self.trust(Auth(ca=oauth2.ca_config_map_ref))
+
+        async def ask(client: Client) -> bytes:
+            return await self._ask(client, trust)
+
+        client = await self._client(oauth2, after=after)
+        try:
+            try:
+                return await self._tokens.get(oauth2, client, ask=ask, refused=refused)
+            except TokenError as error:
+                if not error.client_refused:
+                    raise
+                renewed = await self._client(oauth2, after=self._reads)
+                if renewed == client:
+                    raise
+                return await self._tokens.get(oauth2, renewed, ask=ask)
+        except TokenError as error:
+            msg = f"no access token for the client in Secret {oauth2.client_secret_ref.name!r}: {error}"
+            raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+
+    async def _client(self, oauth2: OAuth2, *, after: int) -> Client:
+        ref = oauth2.client_secret_ref
+        keys = ref.client_id_key, ref.client_secret_key
+        name, secret = await self._values(ref.name, keys, _Kind.TEXT, after=after)
+        return Client(
+            token_url=oauth2.token_url,
+            name=name,
+            secret=secret,
+            scopes=oauth2.scopes,
+            audience=oauth2.audience,
+            in_body=oauth2.client_authentication == "Body",
+        )
 
     async def _values(self, name: str, keys: Values, kind: _Kind, *, after: int) -> Values:
         """Values of keys of a Secret."""
@@ -244,9 +312,17 @@ class Credentials:
         if context is None or kept != digest:
             context = _context(auth.ca, text)
             if auth.certificate is not None:
-                _present(context, auth.certificate, pair)
+                self._ends[auth.certificate] = _present(context, auth.certificate, pair)
             self._contexts[key] = digest, context
         return context
+
+    def expired(self, auth: Auth) -> str:
+        """Says that the client certificate is expired; empty if it is not, or not known."""
+        end = self._ends.get(auth.certificate, math.inf) if auth.certificate is not None else math.inf
+        if auth.certificate is None or self._clock.wall() < end:
+            return ""
+        when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(end))
+        return f"the client certificate in Secret {auth.certificate.name!r} expired on {when}"
 
     async def _ca_text(self, ref: ConfigMapRef, *, after: int) -> str:
         where = f"key {ref.key!r} of ConfigMap {ref.name!r}"
@@ -320,9 +396,9 @@ def _context(ref: ConfigMapRef | None, text: str) -> ssl.SSLContext:
         raise AgentError(msg, reason=Reason.CA_UNAVAILABLE) from error
 
 
-def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Values) -> None:
-    """Makes the context show a client certificate. OpenSSL reads it from files only, so the pair is in the
-    temporary directory for a moment, readable by this user alone.
+def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Values) -> float:
+    """Makes the context show a client certificate, and returns when it expires. OpenSSL reads it from files
+    only, so the pair is in the temporary directory for a moment, readable by this user alone.
     """
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -331,10 +407,35 @@ def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Valu
             path.write_text("\n".join(pair))
             # Without a password OpenSSL would ask for one on the terminal.
             context.load_cert_chain(path, password="")
+            return _end(path)
     except (ssl.SSLError, ValueError) as error:
-        where = _where(certificate.name, certificate.certificate_key, certificate.private_key_key)
-        msg = f"{where} are not a PEM certificate and its private key without a password"
+        msg = _pair_fault(certificate, pair, error)
         raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
     except OSError as error:
         msg = f"the temporary directory cannot be written: {error.strerror}"
         raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+
+
+def _end(path: Path) -> float:
+    """When the certificate in a file expires; infinity if that is not known."""
+    try:
+        # The name is private, and nothing public reads a certificate. Without it messages say less.
+        decoded = ssl._ssl._test_decode_cert(str(path))  # type: ignore[attr-defined]  # noqa: SLF001
+        return float(ssl.cert_time_to_seconds(decoded["notAfter"]))
+    except (AttributeError, KeyError, ValueError, OSError):
+        return math.inf
+
+
+def _pair_fault(certificate: ClientCertificate, pair: Values, error: Exception) -> str:
+    """Why a certificate and its private key cannot be used."""
+    crt, key = certificate.certificate_key, certificate.private_key_key
+    if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
+        where = _where(certificate.name, crt, key)
+        return f"{where} do not belong together: the private key is that of another certificate"
+    try:
+        ssl.create_default_context(cadata=pair[0])
+    except (ssl.SSLError, ValueError):
+        return f"{_where(certificate.name, crt)} holds no PEM certificate"
+    if "ENCRYPTED" in pair[1]:
+        return f"{_where(certificate.name, key)} is a private key with a password; write it without one"
+    return f"{_where(certificate.name, key)} holds no PEM private key"

@@ -2,6 +2,7 @@
 
 import ssl
 from dataclasses import replace
+from typing import Final
 from urllib.parse import urlsplit
 
 from dsf_agent.endpoints.budget import Reservation
@@ -9,6 +10,9 @@ from dsf_agent.endpoints.credentials import Auth, Credentials, Sent
 from dsf_agent.endpoints.transport import Answer, Call, Transport
 from dsf_agent.errors import AgentError, Reason, status_reason
 from dsf_runtime.calls import display, excerpt, hide, retry_after
+
+_HANDSHAKE: Final = frozenset({Reason.TLS, Reason.CONNECTION_LOST})
+"""A server that refuses a certificate may close the connection before its alert is read."""
 
 
 class Endpoint:
@@ -34,8 +38,11 @@ class Endpoint:
         """Sends a call. An HTTP error status is an Answer, other failures raise AgentError."""
         try:
             answer = await self._call(replace(call, unresponsive=self._unresponsive))
-        except AgentError:
+        except AgentError as error:
             self._unresponsive = True
+            expired = self._credentials.expired(self._auth) if error.reason in _HANDSHAKE else ""
+            if expired:
+                raise error.anew(f"{error}; {expired}") from error
             raise
         self._unresponsive = False
         return answer
@@ -63,11 +70,9 @@ class Endpoint:
         return answer
 
     def _may_be_outdated(self, error: AgentError) -> bool:
-        """Whether a new CA or client certificate could help. A server that refuses the certificate may close
-        the connection before its alert is read.
-        """
+        """Whether a new CA or client certificate could help."""
         if self._auth.certificate is not None:
-            return error.reason in {Reason.TLS, Reason.CONNECTION_LOST}
+            return error.reason in _HANDSHAKE
         return error.reason is Reason.TLS and self._auth.ca is not None
 
     def _trusted(self, trust: ssl.SSLContext | None) -> ssl.SSLContext | None:

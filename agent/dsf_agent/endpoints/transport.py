@@ -64,6 +64,8 @@ class Call:
     """
     unresponsive: bool = False
     """Whether the last call of this scorer to this endpoint got no answer; see OriginLimit."""
+    most_bytes: int | None = None
+    """Most bytes of the answer, if fewer than the transport accepts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,10 +153,14 @@ class Transport:
         async with self._open(call) as response:
             good = 200 <= response.status_code < 300
             most = self._limits.answer_bytes // (SCORES_PART if call.scores else 1)
+            if call.most_bytes is not None:
+                most = min(most, call.most_bytes)
             limit = most if good else ERROR_BODY_LIMIT
             try:
                 body = await answers.read(response, limit=limit, cut=not good, on_bytes=call.on_bytes)
             except TooLargeError as error:
+                if call.most_bytes is not None:
+                    raise
                 part = f"1/{SCORES_PART} of " if call.scores else ""
                 msg = f"{error} ({part}--max-answer-bytes)"
                 raise TooLargeError(msg) from error

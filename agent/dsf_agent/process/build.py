@@ -12,6 +12,7 @@ from dsf_agent.configuration.snapshot import Snapshot, publishes
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.endpoints.budget import Budget, Reservation
 from dsf_agent.endpoints.credentials import Credentials, reader
+from dsf_agent.endpoints.tokenserver import token_server
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes.changes import Trigger
@@ -30,6 +31,7 @@ from dsf_agent.scoring.stage import Score, Scoring
 from dsf_runtime.access import Access, InCluster, runs_in_pod
 from dsf_runtime.clock import Clock
 from dsf_runtime.kubeconfig import Kubeconfig
+from dsf_runtime.oauth2 import AccessTokens
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.publishrule import Rule
 from dsf_wire.spread import stable_fraction
@@ -65,6 +67,8 @@ class Adapters:
             read=reader(self.spoke, namespace=settings.namespace),
             clock=clock,
             token_file=settings.token_file,
+            tokens=AccessTokens(clock=clock, rng=self.rng),
+            ask=token_server(self.transport, clock=clock),
         )
         self.cluster = Cluster(server=self.spoke, clock=clock, wait_seconds=settings.limits.total_seconds)
         self.fleet = Fleet(own=own)

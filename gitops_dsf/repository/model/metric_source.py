@@ -6,7 +6,6 @@ from pydantic import Field, model_validator
 
 from gitops_dsf.repository.model.base import (
     PRODUCT_API,
-    SECRET_KEY,
     Authored,
     DnsName,
     FieldError,
@@ -14,13 +13,11 @@ from gitops_dsf.repository.model.base import (
     Metadata,
 )
 from gitops_dsf.repository.model.rule import Rule, Ruled, exactly_one, given, having
-from gitops_dsf.repository.model.scorer import TOKEN_OF_POD, Auth, KeyRef, sends_token
+from gitops_dsf.repository.model.scorer import TOKEN_OF_POD, Auth, DataKey, KeyRef, sends_token
 
-_SENDS_TOKEN = {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD], "type": "object"}
+_SENDS_TOKEN = {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD, given("oauth2")], "type": "object"}
 MAX_VARIANTS = 50
 MAX_HEADERS = 20
-
-DataKey = Annotated[str, Field(pattern=SECRET_KEY, min_length=1, max_length=253)]
 
 
 class BasicAuthSecret(Authored):
@@ -39,24 +36,6 @@ class BasicAuth(Authored):
 
     secret_ref: BasicAuthSecret
     """The Secret that holds them."""
-
-
-class CertificateSecret(Authored):
-    """A Secret in the agent's namespace on the spoke, such as one of type kubernetes.io/tls."""
-
-    name: DnsName
-    """Name of the Secret."""
-    certificate_key: DataKey = "tls.crt"
-    """Key of the certificate, in PEM, with the intermediate certificates that the server needs."""
-    private_key_key: DataKey = "tls.key"
-    """Key of the private key, in PEM and without a password."""
-
-
-class ClientCertificate(Authored):
-    """A client certificate for TLS."""
-
-    secret_ref: CertificateSecret
-    """The Secret that holds it."""
 
 
 class Header(Ruled):
@@ -84,7 +63,8 @@ class MetricSourceVariant(Ruled):
             path=("basicAuth",),
             cel=(
                 "!(has(self.basicAuth) && has(self.auth)"
-                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken))"
+                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken"
+                " || has(self.auth.oauth2)))"
             ),
             json={"not": {"allOf": [given("basicAuth"), having("auth", _SENDS_TOKEN)]}},
         ),
@@ -106,8 +86,6 @@ class MetricSourceVariant(Ruled):
     """How the agent authenticates to the metric source."""
     basic_auth: BasicAuth | None = None
     """User name and password that the agent sends, instead of a token."""
-    client_certificate: ClientCertificate | None = None
-    """Certificate that the agent shows to a source with https."""
     headers: Annotated[list[Header], Field(max_length=MAX_HEADERS)] = []
     """Headers of every request, such as the tenant of Mimir or Thanos."""
 

@@ -20,6 +20,9 @@ from gitops_dsf.repository.model.base import DSF_API, SECRET_KEY, Authored, DnsN
 from gitops_dsf.repository.model.rule import Rule, Ruled, given, having
 
 TOKEN_OF_POD: Final = having("serviceAccountToken", {"const": True})
+MAX_SCOPES: Final = 50
+
+DataKey = Annotated[str, Field(pattern=SECRET_KEY, min_length=1, max_length=253)]
 
 
 class KeyRef(Authored):
@@ -27,8 +30,51 @@ class KeyRef(Authored):
 
     name: DnsName
     """Name of the object."""
-    key: Annotated[str, Field(pattern=SECRET_KEY, min_length=1, max_length=253)]
+    key: DataKey
     """Key inside it."""
+
+
+class CertificateSecret(Authored):
+    """A Secret in the agent's namespace on the spoke, such as one of type kubernetes.io/tls."""
+
+    name: DnsName
+    """Name of the Secret."""
+    certificate_key: DataKey = "tls.crt"
+    """Key of the certificate, in PEM, with the intermediate certificates that the server needs."""
+    private_key_key: DataKey = "tls.key"
+    """Key of the private key, in PEM and without a password."""
+
+
+class ClientSecret(Authored):
+    """A Secret in the agent's namespace on the spoke with the identity of an OAuth2 client."""
+
+    name: DnsName
+    """Name of the Secret."""
+    client_id_key: Annotated[DataKey, Field(alias="clientIDKey")] = "client-id"
+    """Key of the client's identifier."""
+    client_secret_key: DataKey = "client-secret"  # noqa: S105 - the name of a key
+    """Key of the client's secret."""
+
+
+class OAuth2(Authored):
+    """How an access token is obtained: client credentials (RFC 6749 section 4.4)."""
+
+    token_url: Annotated[str, Field(alias="tokenURL", min_length=1, max_length=2048)]
+    """URL of the token endpoint."""
+    client_secret_ref: ClientSecret
+    """Secret on the spoke with the client's identifier and secret, which go to tokenURL alone."""
+    scopes: Annotated[
+        list[Annotated[str, Field(pattern=r"^[!#-\[\]-~]{1,256}$")]], Field(max_length=MAX_SCOPES)
+    ] = []
+    """Scopes that are asked for; those of the server's choice when empty."""
+    audience: Annotated[str, Field(max_length=1024)] = ""
+    """For whom the token is, if the token server wants to know."""
+    client_authentication: Literal["Header", "Body"] = "Header"
+    """Where the client's secret is sent: in an Authorization header, or in the form for servers that want it
+    there.
+    """
+    ca_config_map_ref: KeyRef | None = None
+    """ConfigMap on the spoke whose key holds the PEM certificates of the token server's private CA."""
 
 
 class Auth(Ruled):
@@ -41,6 +87,17 @@ class Auth(Ruled):
             cel="!(has(self.tokenSecretRef) && self.serviceAccountToken)",
             json={"not": {"allOf": [given("tokenSecretRef"), TOKEN_OF_POD]}},
         ),
+        Rule(
+            message="oauth2 obtains a token, and another one is written beside it; keep one",
+            holds=lambda auth: (
+                auth.oauth2 is None or (auth.token_secret_ref is None and not auth.service_account_token)
+            ),
+            path=("oauth2",),
+            cel="!(has(self.oauth2) && (has(self.tokenSecretRef) || self.serviceAccountToken))",
+            json={
+                "not": {"allOf": [given("oauth2"), {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD]}]},
+            },
+        ),
     )
 
     token_secret_ref: KeyRef | None = None
@@ -49,11 +106,17 @@ class Auth(Ruled):
     """ConfigMap on the spoke whose key holds the PEM certificates of a private CA."""
     service_account_token: bool = False
     """Send the token of the agent's pod."""
+    oauth2: OAuth2 | None = None
+    """Ask a token server for a token, and send that."""
+    client_certificate_secret_ref: CertificateSecret | None = None
+    """Secret on the spoke with the certificate that the agent shows to a server with https."""
 
 
 def sends_token(auth: Auth | None) -> bool:
     """Whether a bearer token is sent."""
-    return auth is not None and (auth.token_secret_ref is not None or auth.service_account_token)
+    return auth is not None and (
+        auth.token_secret_ref is not None or auth.service_account_token or auth.oauth2 is not None
+    )
 
 
 class SourceParams(Authored):

@@ -13,7 +13,14 @@ from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.context import Context, needs
-from gitops_dsf.resolve.credentials import Credential, Sent, credentials, is_reserved, sent
+from gitops_dsf.resolve.credentials import (
+    Credential,
+    Kind,
+    Sent,
+    credentials,
+    destination,
+    is_reserved,
+)
 
 _ALLOW = "add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
 
@@ -39,7 +46,10 @@ class _Peer:
     @property
     def sent(self) -> Iterator[tuple[Credential, Sent]]:
         """The credentials that it receives."""
-        return zip(self.credentials, sent(self.section, self.url, self.credentials), strict=False)
+        for item in self.credentials:
+            found = destination(item, self.section, self.url)
+            if found is not None:
+                yield item, found
 
     def title_of(self, item: Credential) -> str:
         """Where a credential is written, such as `source.auth` or `variants[0].headers[1]`."""
@@ -100,6 +110,8 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     listed, pulling = spec.hub_scorer.secrets, _pull_secrets(spec)
     for peer in _peers(context):
         for item in peer.credentials:
+            if item.kind is Kind.ACCESS_TOKEN:
+                continue  # its Secret is that of the client
             if is_reserved(item.secret) or item.secret in pulling[peer.on_hub]:
                 yield codes.RESERVED_SECRET.at(
                     peer.at(*item.path, "name"),
@@ -163,22 +175,45 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
     """
     if context.is_upstream:
         return
-    known: dict[str, dict[str, tuple[_Peer, str]]] = {}
+    known: dict[tuple[str, str], dict[str, tuple[_Peer, str]]] = {}
     for peer in _peers(context):
         for credential, item in peer.sent:
             if not item.secret or not item.kind.is_received:
                 continue
-            firsts = known.setdefault(item.secret, {})
+            firsts = known.setdefault((item.secret, credential.grant), {})
             firsts.setdefault(peer.source, (peer, item.host))
             others = (first for source, first in firsts.items() if not source or source != peer.source)
             other, host = next(others, (peer, item.host))
             if host != item.host:
-                message = (
-                    f"Secret {item.secret} goes to {item.host}, and to {host} as well"
-                    f" ({other.owner}, {other.title})"
+                what = f"Secret {item.secret} goes"
+                hint = "make a Secret of its own for each host"
+                if item.kind is Kind.ACCESS_TOKEN:
+                    what = f"the same access token of the client in Secret {item.secret} goes"
+                    hint = "write an audience or a client of its own for each host"
+                message = f"{what} to {item.host}, and to {host} as well ({other.owner}, {other.title})"
+                yield codes.SHARED_SECRET.at(peer.at(*credential.path, "name"), message, hint)
+
+
+def certificates_are_shown(context: Context) -> Iterator[Diagnostic]:
+    """A client certificate is part of TLS."""
+    for peer in _peers(context):
+        for credential, item in peer.sent:
+            if item.kind is Kind.CERTIFICATE and item.scheme == "http":
+                name = credential.path[-1]
+                message = f"{peer.title} has a client certificate, and its host has no https"
+                position = peer.document.key_at((*peer.path, *credential.path))
+                yield codes.CERTIFICATE_WITHOUT_TLS.at(
+                    position, message, f"write an https URL, or remove {name}"
                 )
-                position = peer.at(*credential.path, "name")
-                yield codes.SHARED_SECRET.at(position, message, "make a Secret of its own for each host")
+
+
+def token_servers(context: Context) -> Iterator[tuple[str, str, Position]]:
+    """The URL of each token server, its title, and its position."""
+    for peer in _peers(context):
+        for item in peer.credentials:
+            if item.kind is Kind.CLIENT_SECRET:
+                path = (*item.path[:-1], "tokenURL")
+                yield item.url, f"{peer.title}.{dotted(path)}", peer.at(*path)
 
 
 def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
@@ -195,11 +230,14 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
         host = host_of(variant.value.host)
         if is_metadata(host):
             yield codes.METADATA_HOST.at(variant.source.at(*variant.path, "host"), *_metadata(host))
+    for url, _, position in token_servers(context):
+        if is_metadata(host_of(url)):
+            yield codes.METADATA_HOST.at(position, *_metadata(host_of(url)))
 
 
 def _metadata(host: str) -> tuple[str, str]:
     message = (
-        f"{host} is a link-local address or a cloud's metadata service, which is neither a metric source nor"
-        " a scoring API"
+        f"{host} is a link-local address or a cloud's metadata service, which is no metric source, scoring"
+        " API or token server"
     )
     return message, "write the name of the service"

@@ -9,7 +9,6 @@ from dsf_wire.headers import name_fault, value_fault
 from dsf_wire.measures import MEASURES, SOURCE_TYPE, MeasureError, selection
 from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean, names_text
@@ -110,18 +109,6 @@ def headers_can_be_sent(context: Context) -> Iterator[Diagnostic]:
                 message = f"the header {header.name}: {fault}"
                 hint = "write printable ASCII characters on one line"
                 yield codes.BAD_HEADER.at(variant.source.at(*path, "value"), message, hint)
-
-
-def certificates_are_shown(context: Context) -> Iterator[Diagnostic]:
-    """A client certificate is part of TLS."""
-    for variant in context.source_variants:
-        if variant.value.client_certificate is None or not variant.value.host.lower().startswith("http:"):
-            continue
-        message = f"{dotted(variant.path[1:])} has a client certificate, and its host has no https"
-        position = variant.source.document.key_at((*variant.path, "clientCertificate"))
-        yield codes.CERTIFICATE_WITHOUT_TLS.at(
-            position, message, "write an https URL, or remove clientCertificate"
-        )
 
 
 _HEADER_HINTS: Final = {

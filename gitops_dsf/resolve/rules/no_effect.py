@@ -70,7 +70,8 @@ ROWS: Final = (
         "suspend clusterSelector scoreRange scoreAggregation scoreTTLSeconds publish defaultScore runsOn"
         " source.clusterLabel source.ref source.auth.caConfigMapRef source.auth.serviceAccountToken"
         " scoring.arguments scoring.clustersPerRequest scoring.auth.caConfigMapRef"
-        " scoring.auth.serviceAccountToken",
+        " scoring.auth.serviceAccountToken source.auth.oauth2 source.auth.clientCertificateSecretRef"
+        " scoring.auth.oauth2 scoring.auth.clientCertificateSecretRef",
         "{field} has no effect with delivery.mode UpstreamController",
         "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
     ),
@@ -112,7 +113,7 @@ ROWS: Final = (
     Row(
         codes.SOURCE_FIELD,
         _sources(SOURCE_TYPE),
-        "auth basicAuth clientCertificate headers",
+        "auth basicAuth headers",
         f"{_KUBERNETES}the agent uses the ServiceAccount of its pod",
         "remove {field}",
     ),
@@ -126,7 +127,7 @@ ROWS: Final = (
     Row(
         codes.RECEIVER_FIELD,
         _sources(PUSHED),
-        "host path auth basicAuth clientCertificate headers",
+        "host path auth basicAuth headers",
         "{field} has no effect: the agent asks the receiver in its own pod",
         "remove it, or write type: Prometheus",
     ),

@@ -58,7 +58,7 @@ def _is_suspect(path: Path, value: str) -> bool:
     name = str(path[-1])
     if path[:3] == ("spec", "scoring", "arguments"):
         return len(value) >= 4 and names_a_secret(name)
-    if len(path) >= 2 and path[-2] == "auth":
+    if len(path) >= 2 and path[-2] in {"auth", "oauth2"}:
         return names_a_secret(name) and name != "serviceAccountToken"
     return name == "value" and "tokenSecretRef" in path
 

@@ -12,6 +12,7 @@ from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_o
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import CLONABLE
 from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.rules.credentials import token_servers
 from gitops_dsf.resolve.rules.secrets import names_a_secret
 from gitops_dsf.wording import did_you_mean
 
@@ -47,6 +48,8 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
             yield from _endpoint(host, at, dotted((*variant.path[1:], "host")), query_allowed=False)
         at = partial(variant.source.at, *variant.path, "path")
         yield from _path(path, at, dotted((*variant.path[1:], "path")), QUERY_PATH)
+    for url, title, position in token_servers(context):
+        yield from _endpoint(url, lambda position=position: position, title, query_allowed=True)  # type: ignore[misc]
 
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
@@ -120,6 +123,11 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
                 message = f"{parts.hostname} is the pod that runs the scorer, and no {what} is in it"
                 hint = "write the name of a Service, such as http://prometheus.monitoring.svc:9090"
                 yield codes.LOCAL_HOST.at(scorer.at(field), message, hint)
+    for url, _, position in token_servers(context):
+        if is_local(host_of(url)):
+            message = f"{host_of(url)} is the pod that runs the scorer, and no token server is in it"
+            hint = "write the name of a Service or of a host, such as https://login.example.com/token"
+            yield codes.LOCAL_HOST.at(position, message, hint)
 
 
 def _endpoint(

@@ -6,7 +6,7 @@ and in upstream's order; ours follow only when set.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -49,11 +49,43 @@ class ConfigMapRef(msgspec.Struct, frozen=True, kw_only=True):
     key: str
 
 
+class ClientSecret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A Secret in the agent's namespace with the identifier and the secret of an OAuth2 client, and their
+    keys in it.
+    """
+
+    name: str
+    client_id_key: str = msgspec.field(name="clientIDKey")
+    client_secret_key: str
+
+
+class OAuth2(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How an access token is obtained: client credentials (RFC 6749 section 4.4)."""
+
+    token_url: str = msgspec.field(name="tokenURL")
+    client_secret_ref: ClientSecret
+    scopes: tuple[str, ...] = ()
+    audience: str = ""
+    client_authentication: Literal["Header", "Body"] = "Header"
+    """Where the client's secret is sent."""
+    ca_config_map_ref: ConfigMapRef | None = None
+    """The private CA of the token server."""
+
+
+NEEDS_NEWER_AGENT: Final = "(needs a newer agent)"
+"""The key of the token Secret beside a credential that agents without support for it would ignore. No Secret
+has such a key, so these agents send no request instead of one without authentication.
+"""
+
+
 class EndpointAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What upstream's name and key of a token Secret cannot say: a private CA, or the pod's own token."""
+    """What upstream's name and key of a token Secret cannot say: a private CA, the pod's own token, or a
+    token that a token server issues.
+    """
 
     ca_config_map_ref: ConfigMapRef | None = None
     service_account_token: bool = False
+    oauth2: OAuth2 | None = None
 
 
 class SecretRef(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +181,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     source_client_certificate: ClientCertificate | None = None
     source_auth: EndpointAuth | None = None
     scoring_auth: EndpointAuth | None = None
+    scoring_client_certificate: ClientCertificate | None = None
     scoring_type: str | None = None
     default_score: Annotated[int, msgspec.Meta(ge=SCORE_MIN, le=SCORE_MAX)] | None = None
     runs_on: str | None = None

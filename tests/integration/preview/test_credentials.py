@@ -71,3 +71,28 @@ def test_the_credentials_of_each_variant_of_a_source_are_shown(used: GitFleet, r
     text = run.shown(used)
     assert "- sends the token of the agent's pod to https://thanos.monitoring.svc (source)" in text
     assert "- sends the token in Secret t to https://prometheus.monitoring.svc (source)" in text
+
+
+def test_a_token_server_and_who_gets_its_tokens_are_shown(used: GitFleet, run: Run) -> None:
+    """A Secret that was in use goes to a token server for the first time: that is a concern."""
+    auth = {
+        "oauth2": {
+            "tokenURL": "https://login.example.com/token",
+            "clientSecretRef": {"name": "prometheus-token"},
+        },
+        "clientCertificateSecretRef": {"name": "pair"},
+    }
+    used.write("scorers/more.yaml", asking("more", "https://thanos.monitoring.svc", auth))
+    text = run.shown(used)
+    client = "the client secret in Secret prometheus-token"
+    token = "an access token of the client in Secret prometheus-token"
+    assert f"- sends {client} to https://login.example.com (source)" in text
+    assert f"- sends {token} to https://thanos.monitoring.svc (source)" in text
+    assert "- sends the client certificate in Secret pair to https://thanos.monitoring.svc (source)" in text
+    assert f"login.example.com gets {client} for the first time (scorer more)" in text
+    (change,) = run.compared(used)["scorers"]
+    assert {one["kind"] for one in change["credentials"]} == {
+        "client secret",
+        "access token",
+        "client certificate",
+    }

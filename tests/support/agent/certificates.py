@@ -34,11 +34,13 @@ class Authority:
         self._certificate = builder.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
         self.pem = self._certificate.public_bytes(serialization.Encoding.PEM).decode()
 
-    def pair(self, directory: Path, *, name: str, host: str = "") -> tuple[Path, Path]:
-        """Writes ``tls.crt`` and ``tls.key`` for a host, or for 127.0.0.1, into the directory."""
+    def pair(self, directory: Path, *, name: str, host: str = "", days: float = 1.0) -> tuple[Path, Path]:
+        """Writes ``tls.crt`` and ``tls.key`` for a host, or for 127.0.0.1, into the directory. They are valid
+        for some days.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.DNSName(host) if host else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-        builder = _builder(_named(name), self._name, key).add_extension(
+        builder = _builder(_named(name), self._name, key, days=days).add_extension(
             x509.SubjectAlternativeName([subject]), critical=False
         )
         certificate = builder.sign(self._key, hashes.SHA256())
@@ -74,7 +76,7 @@ def _named(name: str) -> x509.Name:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, *, days: float = 1.0
 ) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (
@@ -84,5 +86,5 @@ def _builder(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - dt.timedelta(hours=1))
-        .not_valid_after(now + dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=days))
     )

@@ -2,8 +2,11 @@
 
 import asyncio
 import base64
+import random
+import re
 import ssl
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +18,27 @@ from dsf_agent.endpoints.credentials import (
     STALE_SECONDS,
     Auth,
     Credentials,
+    Read,
     Sent,
     reader,
     scoring_auth,
     source_auth,
 )
 from dsf_agent.errors import AgentError, Reason
+from dsf_runtime.oauth2 import AccessTokens, Client
 from dsf_wire.summary import (
+    NEEDS_NEWER_AGENT,
     BasicAuth,
     ClientCertificate,
+    ClientSecret,
     ConfigMapRef,
     EndpointAuth,
     Header,
+    OAuth2,
     SecretRef,
     Summary,
 )
+from gitops_dsf.repository.model.base import SECRET_KEY
 from tests.support.agent.certificates import Authority
 
 TOKEN = Auth(secret_name="s", secret_key="k")
@@ -80,7 +89,17 @@ class Api:
 def credentials(
     api: Api, clock: ManualClock | None = None, *, token_file: Path = Path("nowhere")
 ) -> Credentials:
-    return Credentials(read=api.read, clock=clock or ManualClock(), token_file=token_file)
+    return kept_of(api.read, clock or ManualClock(), token_file=token_file)
+
+
+def kept_of(read: Read, clock: ManualClock, *, token_file: Path = Path("nowhere")) -> Credentials:
+    """Credentials of endpoints without a token server."""
+
+    async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
+        raise AssertionError(client, trust)
+
+    tokens = AccessTokens(clock=clock, rng=random.Random(1))
+    return Credentials(read=read, clock=clock, token_file=token_file, tokens=tokens, ask=ask)
 
 
 async def token_of(kept: Credentials, *, refused: bool = False) -> str:
@@ -187,7 +206,7 @@ async def test_each_outage_of_the_api_server_is_logged_once(caplog: pytest.LogCa
 
 
 async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None:
-    kept = Credentials(read=reader(None, namespace="n"), clock=ManualClock(), token_file=Path("nowhere"))
+    kept = kept_of(reader(None, namespace="n"), ManualClock())
     with pytest.raises(AgentError, match=r"Secret 's' is needed, .* --spoke-kubeconfig") as caught:
         await token_of(kept)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
@@ -211,7 +230,7 @@ async def test_a_secret_without_the_key_or_with_other_characters_holds_no_token(
     async def read(_kind: str, _name: str) -> dict[str, Any]:
         return found
 
-    kept = Credentials(read=read, clock=ManualClock(), token_file=Path("nowhere"))
+    kept = kept_of(read, ManualClock())
     with pytest.raises(AgentError, match="key 'k' of Secret 's' holds no token") as caught:
         await token_of(kept)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
@@ -258,6 +277,25 @@ def test_each_side_has_its_own_credentials(extra: EndpointAuth | None) -> None:
     )
     expected = Auth(ca=ca, headers=(header,), basic=LOGIN.basic, certificate=PAIR.certificate)
     assert (scoring_auth(source), source_auth(source)) == (OWN, expected)
+
+
+async def test_an_agent_that_does_not_know_a_credential_sends_nothing() -> None:
+    """It looks for the key beside the credential in the Secret, and no Secret has it. This agent does not."""
+    client = ClientSecret(name="s", client_id_key="i", client_secret_key="k")
+    oauth2 = OAuth2(token_url="https://login.example.com/token", client_secret_ref=client)
+    entry = Summary(
+        name="n",
+        score_name="s",
+        scoring_endpoint_auth_name="s",
+        scoring_endpoint_auth_key=NEEDS_NEWER_AGENT,
+        scoring_auth=EndpointAuth(oauth2=oauth2),
+        scoring_client_certificate=PAIR.certificate,
+    )
+    assert scoring_auth(entry) == Auth(oauth2=oauth2, certificate=PAIR.certificate)
+    older = Auth(secret_name="s", secret_key=NEEDS_NEWER_AGENT)
+    with pytest.raises(AgentError, match=r"key '\(needs a newer agent\)' of Secret 's' holds no token"):
+        await credentials(Api(token="s3cret")).sent(older)
+    assert re.fullmatch(SECRET_KEY, NEEDS_NEWER_AGENT) is None
 
 
 async def test_user_name_and_password_are_read_together() -> None:
@@ -344,7 +382,7 @@ async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(
     assert await kept.trust(PAIR) is not first
 
 
-@pytest.mark.parametrize("case", ["no-certificate", "another-key", "encrypted", "missing"])
+@pytest.mark.parametrize("case", ["no-certificate", "another-key", "encrypted", "no-key", "missing"])
 async def test_a_pair_that_cannot_be_used_is_named_without_its_content(tmp_path: Path, case: str) -> None:
     pair = pair_in(tmp_path)
     locked = serialization.load_pem_private_key(pair["k"].encode(), password=None).private_bytes(
@@ -356,11 +394,33 @@ async def test_a_pair_that_cannot_be_used_is_named_without_its_content(tmp_path:
         "no-certificate": {**pair, "c": "nothing"},
         "another-key": {**pair, "k": pair_in(tmp_path / "two")["k"]},
         "encrypted": {**pair, "k": locked.decode()},
+        "no-key": {**pair, "k": "nothing"},
         "missing": {"c": pair["c"]},
     }
-    words = "holds no PEM text" if case == "missing" else "are not a PEM certificate and its private key"
-    with pytest.raises(AgentError, match=words) as caught:
+    words = {
+        "no-certificate": "key 'c' of Secret 'pair' holds no PEM certificate",
+        "another-key": "keys 'c' and 'k' of Secret 'pair' do not belong together: the private key is that of",
+        "encrypted": "key 'k' of Secret 'pair' is a private key with a password; write it without one",
+        "no-key": "key 'k' of Secret 'pair' holds no PEM private key",
+        "missing": "key 'k' of Secret 'pair' holds no PEM text",
+    }
+    with pytest.raises(AgentError, match=words[case]) as caught:
         await credentials(Api(pair=pairs[case])).trust(PAIR)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
     assert "'pair'" in str(caught.value)
     assert "BEGIN" not in str(caught.value)
+
+
+async def test_a_certificate_is_said_to_be_expired_from_its_end_on(tmp_path: Path) -> None:
+    """A pair that lasts longer says nothing, and an endpoint without a certificate neither."""
+    clock = ManualClock()
+    clock.now = time.time()
+    kept = credentials(Api(pair=pair_in(tmp_path)), clock)
+    await kept.trust(PAIR)
+    assert (kept.expired(PAIR), kept.expired(TOKEN)) == ("", "")
+    clock.now += 2 * 86_400
+    assert kept.expired(TOKEN) == ""
+    assert re.fullmatch(
+        r"the client certificate in Secret 'pair' expired on \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC",
+        kept.expired(PAIR),
+    )

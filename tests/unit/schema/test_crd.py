@@ -191,6 +191,10 @@ def test_what_the_model_refuses_the_crd_refuses(document: dict[str, Any]) -> Non
 
 
 def test_rules_between_fields_are_cel() -> None:
+    tokens = [
+        "!(has(self.tokenSecretRef) && self.serviceAccountToken)",
+        "!(has(self.oauth2) && (has(self.tokenSecretRef) || self.serviceAccountToken))",
+    ]
     rules = {
         path: [item["rule"] for item in node["x-kubernetes-validations"]]
         for path, node in [*nodes(schema_of("DynamicScorer")), *nodes(schema_of("DynamicScoringConfig"))]
@@ -206,13 +210,14 @@ def test_rules_between_fields_are_cel() -> None:
         "spec.source.variants[]": [
             (
                 "!(has(self.basicAuth) && has(self.auth)"
-                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken))"
+                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken"
+                " || has(self.auth.oauth2)))"
             )
         ],
         "spec.source.variants[].headers[]": ["has(self.value) != has(self.secretRef)"],
-        "spec.source.variants[].auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
-        "spec.source.auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
-        "spec.scoring.auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
+        "spec.source.variants[].auth": tokens,
+        "spec.source.auth": tokens,
+        "spec.scoring.auth": tokens,
         "spec.scoreRange": ["self.min < self.max", "self.outputMin != self.outputMax"],
         "spec.masks[]": ["has(self.clusterName) != has(self.clusterSelector)"],
     }

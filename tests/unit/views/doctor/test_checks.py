@@ -527,14 +527,17 @@ def test_what_is_not_wrong(what: str) -> None:
                 {
                     "host": "https://mimir.svc",
                     "basicAuth": {"secretRef": {"name": "login", "usernameKey": "u", "passwordKey": "p"}},
-                    "clientCertificate": {"secretRef": {"name": "pair"}},
+                    "auth": {
+                        "clientCertificateSecretRef": {"name": "pair"},
+                        "oauth2": {"tokenURL": "https://login.svc", "clientSecretRef": {"name": "client"}},
+                    },
                     "headers": [
                         {"name": "X-Org", "value": "a"},
                         {"name": "X-Key", "secretRef": {"name": "api", "key": "k"}},
                     ],
                 }
             ),
-            "api, login, pair",
+            "api, client, login, pair",
         ),
     ],
     ids=["only of the variant that the cluster uses", "every kind of credential"],

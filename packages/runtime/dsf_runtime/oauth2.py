@@ -1,0 +1,203 @@
+"""Access tokens by OAuth2 client credentials (RFC 6749 section 4.4). The caller sends the requests.
+
+A token is kept until shortly before its end. Of each client one request is sent at a time, and after a
+failure none for a while, so that a token server that is down is not asked by every cycle of every scorer.
+"""
+
+import asyncio
+import base64
+import logging
+import math
+import random
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote_plus, urlencode
+
+import msgspec
+
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.calls import display, hide
+from dsf_runtime.clock import Clock
+from dsf_wire.headers import value_fault
+
+LOG: Final = logging.getLogger(__name__)
+
+ANSWER_BYTES: Final = 64 * 1024
+"""Most bytes of an answer. Tokens that name many groups have some 10 kB."""
+TOKEN_CHARACTERS: Final = 16 * 1024
+DEFAULT_SECONDS: Final = 300.0
+"""How long a token is used whose answer does not say it."""
+SHORTEST_SECONDS: Final = 10.0
+LONGEST_SECONDS: Final = 86_400.0
+EARLY_SECONDS: Final = 60.0
+"""A token is replaced this long before its end, or after three quarters of its time if that is later."""
+REFUSED_SECONDS: Final = 60.0
+"""A token that is refused is replaced if it is at least this old. A server that refuses every token must not
+make us ask for one in each cycle.
+"""
+BACKOFF: Final = Backoff(first=5.0, ceiling=60.0)
+"""Callers wait longer after failures of their own. This is the most that all of them together ask."""
+
+
+class TokenError(Exception):
+    """No token was obtained. The message contains no secret."""
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, client_refused: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.client_refused = client_refused
+        """Whether the server does not accept the client's identifier or secret."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """Who asks for a token, and what for."""
+
+    token_url: str
+    name: str
+    secret: str = field(repr=False)
+    scopes: tuple[str, ...] = ()
+    audience: str = ""
+    in_body: bool = False
+    """Whether the secret is sent in the form, and not in a header."""
+
+    def request(self) -> tuple[Mapping[str, str], bytes]:
+        """Headers and body of the request for a token."""
+        form = {"grant_type": "client_credentials"}
+        if self.scopes:
+            form["scope"] = " ".join(self.scopes)
+        if self.audience:
+            form["audience"] = self.audience
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        if self.in_body:
+            form |= {"client_id": self.name, "client_secret": self.secret}
+        else:
+            headers["Authorization"] = f"Basic {self._basic}"
+        return headers, urlencode(form).encode()
+
+    def hide(self, text: str) -> str:
+        """A message without the secret in any form in which it is sent."""
+        return hide(text, self.secret, quote_plus(self.secret), self._basic)
+
+    @property
+    def _basic(self) -> str:
+        pair = f"{quote_plus(self.name)}:{quote_plus(self.secret)}"
+        return base64.b64encode(pair.encode()).decode()
+
+
+Ask = Callable[[Client], Awaitable[bytes]]
+"""Sends the request of a client and returns the body of an answer 200. Raises TokenError."""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What a token server answers (RFC 6749 section 5.1)."""
+
+    access_token: str
+    token_type: str = "Bearer"  # noqa: S105 - a word
+    expires_in: float | str | None = None
+
+
+@dataclass(kw_only=True)
+class _Kept:
+    """The token of a client, and the failures of its requests."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    client: Client | None = None
+    token: str = field(default="", repr=False)
+    since: float = 0.0
+    renew: float = 0.0
+    """When a new token is asked for."""
+    until: float = 0.0
+    failures: int = 0
+    fault: str = ""
+    retry: float = 0.0
+    """Before this time no request is sent."""
+
+
+class AccessTokens:
+    """The tokens of all clients of a process."""
+
+    def __init__(self, *, clock: Clock, rng: random.Random) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._kept: dict[Hashable, _Kept] = {}
+
+    async def get(self, key: Hashable, client: Client, *, ask: Ask, refused: str = "") -> str:
+        """The token that is kept for ``key``, or a new one. ``refused`` is a token that a server refused.
+        A client with another secret gets a token of its own. Raises TokenError.
+        """
+        async with self._kept.setdefault(key, _Kept()).lock:
+            kept = self._kept[key]
+            if kept.client != client:
+                self._kept[key] = kept = _Kept(lock=kept.lock, client=client)
+            now = self._clock.monotonic()
+            if refused and kept.token == refused and now - kept.since >= REFUSED_SECONDS:
+                kept.renew = kept.until = now
+            if now < kept.renew:
+                return kept.token
+            if now < kept.retry:
+                if now < kept.until:
+                    return kept.token
+                wait = math.ceil(kept.retry - now)
+                msg = f"{kept.fault}; it is asked again in {wait} s"
+                raise TokenError(msg)
+            try:
+                body = await ask(client)
+                token, seconds = _read(body, client)
+            except TokenError as error:
+                now = self._clock.monotonic()
+                kept.failures += 1
+                kept.fault = client.hide(str(error))
+                delay = BACKOFF.delay(kept.failures, rng=self._rng)
+                kept.retry = now + max(delay, error.retry_after or 0.0)
+                if now < kept.until:
+                    LOG.warning("%s; the old access token is used until its end", kept.fault)
+                    return kept.token
+                raise TokenError(kept.fault, client_refused=error.client_refused) from None
+            early = min(EARLY_SECONDS, seconds / 4)
+            self._kept[key] = _Kept(
+                lock=kept.lock,
+                client=client,
+                token=token,
+                since=now,
+                renew=now + seconds - early,
+                until=now + seconds,
+            )
+            return token
+
+
+def _read(body: bytes, client: Client) -> tuple[str, float]:
+    """The token, and for how many seconds it is used. No part of the answer is quoted: it may hold a
+    token.
+    """
+    place = display(client.token_url)
+    try:
+        answer = msgspec.json.decode(body, type=_Answer)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        msg = f"{place} did not answer with a JSON object that has access_token"
+        raise TokenError(msg) from None
+    if answer.token_type.lower() != "bearer":
+        msg = f"{place} issued a token of another type than Bearer"
+        raise TokenError(msg)
+    token = answer.access_token
+    if len(token) > TOKEN_CHARACTERS:
+        msg = f"{place} issued a token of {len(token)} characters, more than {TOKEN_CHARACTERS}"
+        raise TokenError(msg)
+    if value_fault(token) or " " in token:
+        msg = f"{place} issued a token that is empty, or has characters that a header cannot have"
+        raise TokenError(msg)
+    return token, _seconds(answer.expires_in)
+
+
+def _seconds(said: float | str | None) -> float:
+    """How long the token is used. Some servers write a number as text."""
+    try:
+        seconds = DEFAULT_SECONDS if said is None else float(said)
+    except ValueError:
+        seconds = DEFAULT_SECONDS
+    if math.isnan(seconds):
+        seconds = DEFAULT_SECONDS
+    return min(max(seconds, SHORTEST_SECONDS), LONGEST_SECONDS)

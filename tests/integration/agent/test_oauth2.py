@@ -1,0 +1,250 @@
+"""Access tokens and client certificates of scoring APIs: a real token server and real TLS servers, and an
+agent that runs meanwhile.
+"""
+
+import asyncio
+import base64
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsf_wire.summary import NEEDS_NEWER_AGENT
+from tests.support.agent.apis import prometheus, scores, series
+from tests.support.agent.certificates import Authority
+from tests.support.agent.configmap import entry
+from tests.support.agent.http import Answer, Fault, HttpFake, Reply, Seen
+from tests.support.agent.hub import ScoreHub
+from tests.support.agent.place import Place
+from tests.support.waiting import until
+
+SECRET_REF = {"name": "client", "clientIDKey": "client-id", "clientSecretKey": "client-secret"}
+PAIR = {"name": "pair", "certificateKey": "tls.crt", "privateKeyKey": "tls.key"}
+GUARD = {"scoringEndpointAuthName": "client", "scoringEndpointAuthKey": NEEDS_NEWER_AGENT}
+
+
+class TokenServer(HttpFake):
+    """Knows one client, and issues issued-s3cret-1, issued-s3cret-2 and so on."""
+
+    def __init__(self, *, seconds: int = 3600, **how: Any) -> None:
+        super().__init__(self._answered, **how)
+        self.secret = "client-s3cret-1"
+        self.seconds = seconds
+        self.issued: list[str] = []
+        self.instead: Callable[[Seen], Answer] | None = None
+
+    @property
+    def valid(self) -> str:
+        return f"Bearer {self.issued[-1]}" if self.issued else ""
+
+    def _answered(self, seen: Seen) -> Answer:
+        if self.instead is not None:
+            return self.instead(seen)
+        expected = base64.b64encode(f"agent:{self.secret}".encode()).decode()
+        if seen.headers.get("authorization") != f"Basic {expected}":
+            quoted = {"error": "invalid_client", "error_description": seen.headers.get("authorization")}
+            return Reply.of(quoted, status=401)
+        assert seen.form == {"grant_type": "client_credentials", "scope": "r w", "audience": "scores"}
+        self.issued.append(f"issued-s3cret-{len(self.issued) + 1}")
+        return Reply.of({"access_token": self.issued[-1], "token_type": "bearer", "expires_in": self.seconds})
+
+    def auth(self, **more: Any) -> dict[str, Any]:
+        oauth2 = {
+            "tokenURL": f"{self.url}/token",
+            "clientSecretRef": SECRET_REF,
+            "scopes": ["r", "w"],
+            "audience": "scores",
+            **more,
+        }
+        return {"oauth2": oauth2}
+
+
+def secret(**values: str) -> dict[str, str]:
+    return {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+
+
+def client(secret_value: str) -> dict[str, str]:
+    return secret(**{"client-id": "agent", "client-secret": f"{secret_value}\n"})
+
+
+def gate(server: TokenServer) -> Callable[[Seen], Any]:
+    """A scoring API that accepts the last token alone."""
+    inner = scores(5.0)
+
+    def answer(seen: Seen) -> Any:
+        if seen.headers.get("authorization") != server.valid:
+            return Reply(status=401, body=f"what is {seen.headers.get('authorization')}?".encode())
+        return inner(seen)
+
+    return answer
+
+
+def put(spoke: ScoreHub, name: str, data: dict[str, str], *, kind: str = "secrets") -> None:
+    spoke.put(kind, name, namespace="dynamic-scoring", data=data)
+
+
+async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    """Two scorers and a source send it. It is replaced before its end, at once when it is refused, and when
+    the client has a new secret. It is shown nowhere.
+    """
+    caplog.set_level(logging.DEBUG)
+    spoke, server = ScoreHub(), TokenServer(seconds=600)
+    put(spoke, "client", client("client-s3cret-1"))
+    async with spoke as api_server, server, HttpFake(gate(server)) as scoring:
+
+        def asks(seen: Seen) -> Reply:
+            wanted = seen.headers.get("authorization") == server.valid
+            return prometheus(series(1))(seen) if wanted else Reply(status=401)
+
+        async with HttpFake(asks) as source:
+            more: dict[str, Any] = {"scoringAuth": server.auth(), **GUARD, "scoringInterval": 30}
+            place.put(
+                entry("cpu", scoring=scoring.url, source=source.url, sourceAuth=server.auth(), **more),
+                entry("gpu", scoring=scoring.url, **more),
+            )
+            async with place.agent("--log-level", "debug", spoke=api_server) as agent:
+                await until(lambda: place.items("cpu") and place.items("gpu"), what="published")
+                assert len(server.seen) == 1
+                calls = len(scoring.seen)
+                await until(lambda: len(scoring.seen) >= calls + 10, what="minutes of cycles", seconds=900)
+                assert len(server.seen) == 1
+                await asyncio.sleep(300)
+                await until(lambda: len(server.issued) == 2, what="a new token before its end", seconds=900)
+                assert server.seen[1].at - server.seen[0].at == pytest.approx(540, abs=40)
+                await asyncio.sleep(90)
+                # The server forgets what it issued: a token is refused, and replaced within the cycle.
+                server.issued.append("nobody-has-this")
+                await until(lambda: len(server.issued) == 4, what="a token after a 401")
+                await asyncio.sleep(90)
+                assert await agent.failures() == {}
+                server.secret = "client-s3cret-2"
+                put(spoke, "client", client(server.secret))
+                await until(lambda: len(server.issued) == 5, what="a token for the new secret")
+                await asyncio.sleep(90)
+                assert await agent.failures() == {}
+                server.secret = "nobody has this"
+                put(spoke, "client", client("client-s3cret-3"))
+                await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no such client")
+                ready = (await agent.get("/readyz")).text
+                everything = (await agent.get("/metrics")).text + ready + caplog.text
+    assert "no access token for the client in Secret 'client'" in ready
+    assert "/token answered 401" in ready
+    assert "invalid_client" in ready
+    assert "s3cret" not in everything
+    assert base64.b64encode(b"agent:client-s3cret-3").decode()[:8] not in everything
+    assert all("agent" not in seen.headers.get("authorization", "") for seen in scoring.seen)
+
+
+@pytest.mark.parametrize(
+    ("instead", "words"),
+    [
+        (Reply(status=503), "answered 503"),
+        (
+            Reply(status=302, headers={"Location": "https://elsewhere.example.com/x"}),
+            "redirects are not followed",
+        ),
+        (Reply(body=b"{" + b" " * 70_000 + b"}"), "more than the limit of 65536 bytes"),
+        (Reply(body=b"<html>hello</html>"), "did not answer with a JSON object that has access_token"),
+        (Fault(hang=True), "no complete answer within"),
+        (Fault(), "broke off its answer"),
+    ],
+    ids=["503", "redirect", "large", "html", "hangs", "resets"],
+)
+async def test_a_token_server_that_fails_costs_its_scorers_alone(
+    place: Place, instead: Answer, words: str
+) -> None:
+    """It is asked less and less often, the API gets no call, and other scorers go on. Scores are back when
+    it is.
+    """
+    spoke, server = ScoreHub(), TokenServer()
+    server.instead = lambda _: instead
+    put(spoke, "client", client("client-s3cret-1"))
+    async with spoke as api_server, server, HttpFake(gate(server)) as scoring, HttpFake(scores(5.0)) as other:
+        more: dict[str, Any] = {"scoringAuth": server.auth(), **GUARD, "scoringInterval": 10}
+        place.put(
+            entry("cpu", scoring=scoring.url, **more),
+            entry("gpu", scoring=scoring.url, **more),
+            entry("free", scoring=other.url, scoringInterval=10),
+        )
+        async with place.agent(spoke=api_server) as agent:
+            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no token")
+            assert words in agent.scorer()["message"]
+            await asyncio.sleep(60)
+            asked, calls = len(server.seen), len(other.seen)
+            await asyncio.sleep(120)
+            assert 1 <= len(server.seen) - asked <= 4
+            assert len(other.seen) - calls >= 11
+            assert scoring.seen == []
+            server.instead = None
+            await asyncio.sleep(200)  # longer than a pause of a scorer
+            await until(lambda: place.items("cpu") and place.items("gpu"), what="published", seconds=900)
+    assert len(server.issued) == 1
+
+
+async def test_the_private_ca_of_a_token_server_is_its_own(place: Place, tmp_path: Path) -> None:
+    """That of the scoring API says nothing about the token server."""
+    spoke, logins = ScoreHub(), Authority("logins")
+    put(spoke, "client", client("client-s3cret-1"))
+    put(spoke, "logins", {"ca.crt": logins.pem}, kind="configmaps")
+    server = TokenServer(tls=logins.server(tmp_path / "server"))
+    async with spoke as api_server, server, HttpFake(gate(server)) as scoring:
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=server.auth(), **GUARD))
+        async with place.agent(spoke=api_server) as agent:
+            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="not trusted")
+            assert "the certificate is not trusted" in agent.scorer()["message"]
+            assert (server.seen, scoring.seen) == ([], [])
+            auth = server.auth(caConfigMapRef={"name": "logins", "key": "ca.crt"})
+            place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=auth, **GUARD))
+            await until(place.items, what="published")
+
+
+async def test_a_scoring_api_sees_the_certificate_of_now(
+    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It wants a certificate of one authority, then of another, while the agent runs. One that is expired is
+    refused, and the message says since when.
+    """
+    caplog.set_level(logging.DEBUG)
+    spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
+    put(spoke, "ca", {"ca.crt": servers.pem}, kind="configmaps")
+
+    def pair(authority: Authority, name: str, *, days: float = 1.0) -> dict[str, str]:
+        crt, key = authority.pair(tmp_path / name, name=name, days=days)
+        return secret(**{"tls.crt": crt.read_text(), "tls.key": key.read_text()})
+
+    put(spoke, "pair", pair(first, "one"))
+    scoring = HttpFake(scores(5.0), tls=servers.server(tmp_path / "server-1", client_authority=first))
+    await scoring.start()
+    async with spoke as api_server:
+        trusted = {"scoringAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}, "scoringInterval": 1}
+        guard = {"scoringEndpointAuthName": "pair", "scoringEndpointAuthKey": NEEDS_NEWER_AGENT}
+        place.put(entry("cpu", scoring=scoring.url, **trusted, scoringClientCertificate=PAIR, **guard))
+        async with place.agent(spoke=api_server) as agent:
+            await until(place.items, what="published")
+            await scoring.stop()
+            put(spoke, "pair", pair(second, "two"))
+            scoring.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
+            await scoring.start()
+            await until(lambda: common_name(scoring.seen[-1]) == "two", what="the new certificate")
+            put(spoke, "pair", pair(second, "three", days=-0.01))
+            refused = {"tls", "connection_lost"}
+            await until(lambda: agent.scorer()["reason"] in refused, what="an expired certificate")
+            assert "the client certificate in Secret 'pair' expired on 20" in agent.scorer()["message"]
+            mixed = {**pair(second, "four"), "tls.key": pair(second, "five")["tls.key"]}
+            put(spoke, "pair", mixed)
+            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="two halves")
+            assert "the private key is that of another certificate" in agent.scorer()["message"]
+            everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+    await scoring.stop()
+    # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
+    # sockets.
+    await asyncio.sleep(60)
+    assert "Traceback" not in everything
+    assert "PRIVATE KEY" not in everything
+
+
+def common_name(seen: Seen) -> str:
+    subject = dict(pair[0] for pair in (seen.peer_certificate or {})["subject"])
+    return str(subject["commonName"])
