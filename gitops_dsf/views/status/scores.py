@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from gitops_dsf.hub.freshness import LIVE, State, state_of, state_of_absent
@@ -106,30 +107,24 @@ def _column(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, clus
 
 def _view(column: _Column, inputs: Inputs) -> ScorerView:
     scorer = column.scorer
-    counts, histogram = Counter[State](), Counter[int]()
+    entries = list(column.entries())
     unusual: dict[State, list[str]] = {}
-    oldest: float | None = None
-    for cluster, score, state, age in column.entries():
-        counts[state] += 1
+    for cluster, _, state, _ in entries:
         if state not in USUAL:
             unusual.setdefault(state, []).append(cluster)
-        if score is not None and state in LIVE:
-            for value in score.values:
-                histogram[value] += 1
-        if age is not None and (oldest is None or age > oldest):
-            oldest = age
+    live = (score.values for _, score, state, _ in entries if score is not None and state in LIVE)
     return ScorerView(
         scorer=scorer,
         suspended=(
             "git" if scorer.spec.suspend else "reconciler" if scorer.score_name in inputs.suspended else ""
         ),
         known=inputs.knows(Part.SCORES, Part.CLUSTERS),
-        counts=counts,
+        counts=Counter(state for _, _, state, _ in entries),
         expected=column.expected,
         unusual={state: tuple(names) for state, names in unusual.items()},
         unexpected=tuple(sorted(column.published.keys() - column.expected)),
         published=column.published.keys(),
-        histogram=histogram,
-        oldest=oldest,
+        histogram=Counter(chain.from_iterable(live)),
+        oldest=max((age for _, _, _, age in entries if age is not None), default=None),
         cells=column.cells,
     )
