@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.names import PART_OF_LABEL, POD_LABEL, RECONCILER, WORK_NAME
 from gitops_dsf.hub.resources import (
     ADDON_GROUP,
     ADDONS,
@@ -15,10 +16,6 @@ from gitops_dsf.hub.resources import (
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
-from gitops_dsf.render.objects import PART_OF_LABEL
-from gitops_dsf.render.reconciler.rights import NAME as RECONCILER
-from gitops_dsf.render.reconciler.rights import POD_LABEL
-from gitops_dsf.render.works import WORK_NAME
 from gitops_dsf.views.doctor import Facts, Source
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.upstream import DEPLOYMENT_LABELS

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.names import POD_LABEL, RECONCILER
 from gitops_dsf.installation import progress
 from gitops_dsf.installation.hub import Change, WritableHub, object_text
 from gitops_dsf.installation.progress import Step
 from gitops_dsf.installation.source import Source
-from gitops_dsf.render.reconciler.rights import NAME as RECONCILER
-from gitops_dsf.render.reconciler.rights import POD_LABEL
 from gitops_dsf.schema import crds
 
 Object = dict[str, Any]

@@ -22,11 +22,9 @@ from dsf_wire.constants import (
 )
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.applications import prunes
-from gitops_dsf.hub.names import APPLICATION_LABEL
+from gitops_dsf.hub.names import APPLICATION_LABEL, PART_OF_LABEL, RECONCILER
 from gitops_dsf.installation.hub import Served, WritableHub, object_text
 from gitops_dsf.render.argocd import rendered_kinds
-from gitops_dsf.render.objects import PART_OF_LABEL
-from gitops_dsf.render.reconciler.rights import NAME as RECONCILER
 from gitops_dsf.schema import crds
 from gitops_dsf.wording import names_text, plural
 

@@ -10,16 +10,16 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.clock import monotonic
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.names import RECONCILER
 
 LOG = logging.getLogger(__name__)
-LEASE: Final = "gitops-dsf-reconciler"
 
 
 class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
@@ -105,10 +105,10 @@ class Leadership:
     async def release(self) -> None:
         """Lets another replica lead at once. Never raises, because the Lease expires by itself."""
         try:
-            item = _lease(await self._api.get(f"{self._path}/{LEASE}"))
+            item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
             if item["spec"].get("holderIdentity") == self._identity:
                 item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
-                await self._api.replace(f"{self._path}/{LEASE}", item)
+                await self._api.replace(f"{self._path}/{RECONCILER}", item)
         except ApiError as error:
             LOG.info("Lease not released: %s", error)
 
@@ -120,14 +120,14 @@ class Leadership:
         ApiError.
         """
         try:
-            item = _lease(await self._api.get(f"{self._path}/{LEASE}"))
+            item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
         except ApiError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             item = {
                 "apiVersion": "coordination.k8s.io/v1",
                 "kind": "Lease",
-                "metadata": {"name": LEASE},
+                "metadata": {"name": RECONCILER},
                 "spec": self._spec({}),
             }
             return await self._write(self._api.create, self._path, item)
@@ -140,7 +140,7 @@ class Leadership:
         if holder not in {"", self._identity} and self._clock() < self._seen_at + lasts:
             return False
         item["spec"] = self._spec(spec)
-        return await self._write(self._api.replace, f"{self._path}/{LEASE}", item)
+        return await self._write(self._api.replace, f"{self._path}/{RECONCILER}", item)
 
     def _spec(self, before: dict[str, Any]) -> dict[str, Any]:
         mine = before.get("holderIdentity") == self._identity

@@ -29,11 +29,11 @@ from gitops_dsf.hub.names import (
     APPLICATION_REFRESH_ANNOTATION,
     HUB_SCORER,
     MAINTENANCE_TAINT,
+    RECONCILER,
     REFRESH_ANNOTATION,
 )
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
-from gitops_dsf.render.reconciler.rights import NAME as RECONCILER
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
 AGENT_POLICY: Final = f"{ADDON_NAME}-scores"

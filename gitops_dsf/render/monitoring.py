@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
+from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.render.objects import Object, filled, metadata
-from gitops_dsf.render.reconciler.rights import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
 
 DASHBOARD_NAME: Final = "gitops-dsf-dashboard"
@@ -22,7 +22,7 @@ def monitoring(repository: FleetRepository) -> Iterator[Object]:
     """The objects that spec.reconciler.monitoring asks for; none by default."""
     namespace, asked = repository.spec.hub_namespace, repository.spec.reconciler.monitoring
     if asked.service_monitor:
-        yield from filled("service-monitor.yaml", name=NAME, namespace=namespace)
+        yield from filled("service-monitor.yaml", name=RECONCILER, namespace=namespace)
     if asked.rules:
         groups = [group for name in RULE_FILES for group in _rule_groups(name)]
         yield from filled("prometheus-rule.yaml", namespace=namespace, groups=groups)

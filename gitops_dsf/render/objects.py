@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
-from gitops_dsf.hub.names import SYNC_WAVE
+from gitops_dsf.hub.names import PART_OF_LABEL, SYNC_WAVE
 from gitops_dsf.repository.load import Document, load_text
 from gitops_dsf.repository.model.reconciler import Reconciler
 from gitops_dsf.repository.model.repository import Agent, HubScorer
@@ -18,7 +18,6 @@ from gitops_dsf.repository.model.repository import Agent, HubScorer
 Object = dict[str, Any]
 
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
-PART_OF_LABEL = "app.kubernetes.io/part-of"
 
 
 class Wave(IntEnum):

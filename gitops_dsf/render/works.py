@@ -20,7 +20,6 @@ from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.objects import Object, filled, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
-WORK_NAME = "gitops-dsf-config"
 WORKS = "works-"
 """Prefix of works directories."""
 

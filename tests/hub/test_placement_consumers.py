@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitops_dsf.render.reconciler.rights import NAME
+from gitops_dsf.hub.names import RECONCILER as NAME
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.gitserver import GitServer

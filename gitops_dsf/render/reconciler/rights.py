@@ -11,14 +11,10 @@ from enum import StrEnum
 from typing import Final
 
 from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MASKS_CONFIGMAP, MOVES_CONFIGMAP
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MASKS_CONFIGMAP, MOVES_CONFIGMAP, RECONCILER
 from gitops_dsf.render.objects import Object, Wave, filled, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
-NAME: Final = "gitops-dsf-reconciler"
-"""Deployment, ServiceAccount, Service and Lease; reconciler/lease.py has it as LEASE."""
-POD_LABEL: Final = f"app.kubernetes.io/name={NAME}"
-"""Selects its pods."""
 ADDON_API_GROUP = "addon.open-cluster-management.io"
 ARGO_GROUP = "argoproj.io"
 HUB_ROLE: Final = "gitops-dsf:reconciler"
@@ -63,7 +59,7 @@ RIGHTS: Final = (
     _right(Where.HUB, DSF_GROUP, "dynamicscorers", "list, watch"),
     _right(Where.HUB, DSF_GROUP, "dynamicscorers/status", "patch"),
     _right(Where.HUB, "coordination.k8s.io", "leases", "create"),
-    _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", NAME),
+    _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", RECONCILER),
     _right(Where.HUB, "", "configmaps", "create"),
     _right(Where.HUB, "", "configmaps", "get, update", SUSPENDED_CONFIGMAP, MOVES_CONFIGMAP),
     _right(Where.HUB, "", "configmaps", "get", MASKS_CONFIGMAP, MAINTENANCE_CONFIGMAP),
@@ -87,16 +83,16 @@ def rights(repository: FleetRepository) -> Iterator[Object]:
     """ClusterRole, Roles and their bindings to the reconciler's ServiceAccount. Pure."""
     spec = repository.spec
     yield from _role(HUB_ROLE, None, _rules(Where.EVERYWHERE), repository)
-    yield from _role(NAME, spec.hub_namespace, _rules(Where.HUB), repository)
+    yield from _role(RECONCILER, spec.hub_namespace, _rules(Where.HUB), repository)
     # Another name than in the hub namespace: both may be one namespace.
-    yield from _role(f"{NAME}-moves", spec.argocd.namespace, _rules(Where.ARGOCD), repository)
+    yield from _role(f"{RECONCILER}-moves", spec.argocd.namespace, _rules(Where.ARGOCD), repository)
 
 
 def decision_rights(repository: FleetRepository, *, namespace: str) -> list[Object]:
     """Role and binding in the namespace of a ScoredPlacement. They are rendered beside the Placement, because
     a namespace that does not exist must not hold back the reconciler.
     """
-    return _role(f"{NAME}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS)
+    return _role(f"{RECONCILER}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS)
 
 
 def _rules(where: Where) -> list[Object]:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import httpx
 import yaml
 
-from gitops_dsf.render.reconciler.rights import NAME
+from gitops_dsf.hub.names import RECONCILER as NAME
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.cli import reconcile
+from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.render.reconciler.deployment import CONFIG_DIR, CREDENTIALS_DIR, WORK_DIR
-from gitops_dsf.render.reconciler.rights import NAME, RIGHTS, rights
+from gitops_dsf.render.reconciler.rights import RIGHTS, rights
 from gitops_dsf.repository.model.reconciler import Reconciler
 from tests.support.rendering import objects, placement, rendered, scorer
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.names import POD_LABEL
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.pacing.refuges import published_refuges
-from gitops_dsf.render.reconciler.rights import POD_LABEL
 from gitops_dsf.views.doctor.facts import Facts
 from gitops_dsf.views.doctor.finding import Finding, ok, warning
 from gitops_dsf.wording import plural
