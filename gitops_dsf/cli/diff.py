@@ -132,6 +132,9 @@ def _refusals(
     paced = found.paced
     if "move" in effects and paced is not UNSET and paced.count > paced.without_change:
         yield paced_text(paced)
+    for window in found.maintenance or ():
+        if "move" in effects and window.count:
+            yield f"maintenance {window.name}: {plural(window.count, 'application')} would leave"
     touched = {name: clusters for name, clusters in rescored(found.scorers, base, head).items() if clusters}
     if "rescore" in effects and touched:
         clusters = frozenset[str]().union(*touched.values())

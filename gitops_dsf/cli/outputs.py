@@ -18,6 +18,7 @@ from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.sync import LockResult
 from gitops_dsf.views.doctor import Finding as DoctorFinding
 from gitops_dsf.views.preview.build import ErrorFinding, Preview
+from gitops_dsf.views.preview.maintenance import WindowView
 from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
 from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.model import ApplicationView, Cell, PlacementView
@@ -45,6 +46,8 @@ class PacedOutput(TypedDict):
     hub: HubSource
     underWay: list[PacedMove]
     waves: list[Wave]
+    maintenance: NotRequired[list[WindowView]]
+    """Windows that are open."""
 
 
 class LogOutput(TypedDict):

@@ -82,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
 def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
     """Shows the waves of paced moves. Raises UsageError when there can be none."""
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked
+    from gitops_dsf.views.preview.maintenance import open_windows, window_text
     from gitops_dsf.views.preview.paced import move_text, paced_waves, stored_moves, wave_lines
     from gitops_dsf.wording import names_text, plural
 
@@ -93,11 +94,13 @@ def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
         raise UsageError(f"--paced: {data.missing}")
     state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions)
     found = paced_waves(fleet, state, stored_moves(data.snapshot).ledger, now=data.now)
+    windows = open_windows(fleet, state, data.now)
     if args.output == "json":
         content = {"hub": data.shown(), "underWay": found.under_way, "waves": found.waves}
-        sys.stdout.write(json_text(content))
+        sys.stdout.write(json_text(content | ({"maintenance": windows} if windows else {})))
         return 0
     lines = [data.describe(), ""]
+    lines += (f"maintenance {each.name} is open: {window_text(each)}" for each in windows)
     if found.under_way:
         lines.append(f"under way, taken as done: {', '.join(map(move_text, found.under_way))}")
     if found.undecided:

@@ -7,7 +7,7 @@ forward, counts as if they had not changed yet (RFC 5545, section 3.3.5).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Final, Literal, NamedTuple
@@ -89,6 +89,13 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
             return Period(self.start.timestamp(), self.end.timestamp())
         assert self.schedule is not None  # noqa: S101 - __post_init__ says so
         return self.schedule
+
+    @property
+    def zone(self) -> tzinfo:
+        """In which people read its times."""
+        if self.schedule is not None:
+            return ZoneInfo(self.schedule.zone)
+        return (self.start and self.start.tzinfo) or UTC
 
 
 class Period(NamedTuple):

@@ -1,7 +1,7 @@
 """Which of the wished moves may begin now, and what the others wait for. Pure."""
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -49,6 +49,8 @@ class Situation:
     """The hub with a taint that forbids the clusters to be left; None while none is drained."""
     leaving: frozenset[str] = frozenset()
     """Clusters that are drained."""
+    only: Collection[str] | None = None
+    """The Placements (namespace/name) that may move; None means all."""
     pace_time: float | None = None
     """Seconds since 1970 by which the pace counts; `now` if it is None. In previews of many moves it runs
     ahead while the scores keep their age.
@@ -113,7 +115,8 @@ class _Simulated:
         """How many shifts the state has."""
 
     def asking(self, shifts: Sequence[Shift]) -> Iterable[str]:  # noqa: ARG002 - only the simulator knows
-        return sorted(self._situation.paced)
+        only = self._situation.only
+        return sorted(self._situation.paced if only is None else only)
 
     def of(self, key: str, shifts: Sequence[Shift]) -> Wish | None:
         if len(shifts) != self._assumed:

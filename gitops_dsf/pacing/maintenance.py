@@ -1,5 +1,6 @@
 """What open windows of maintenance mean, and how far drains are. Pure."""
 
+import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final
@@ -13,6 +14,7 @@ from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, Taint
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.hub.timestamp import timestamp_of
+from gitops_dsf.simulator import HubState
 
 CORDON: Final = "NoSelectIfNew"
 """Effect of the taint: a Placement keeps the cluster if it has it already."""
@@ -99,7 +101,7 @@ def effect_of(
         period = open_period(item.window, now)
         if period is None:
             continue
-        chosen = _clusters_of(item, clusters)
+        chosen = clusters_of(item, clusters)
         if item.action is Action.FREEZE:
             why = f"maintenance {item.name} freezes it until {timestamp_of(period.end)}"
             names = frozenset(item.applications or ())
@@ -115,6 +117,16 @@ def effect_of(
     return Effect(cordoned=frozenset(cordoned), drained=drained, frozen=frozen)
 
 
+def clusters_of(item: Maintenance, clusters: Mapping[str, ManagedCluster]) -> frozenset[str]:
+    """The clusters of a maintenance: those that are named, or that have the labels."""
+    if item.clusters is not None:
+        return frozenset(item.clusters)
+    if item.cluster_selector is None:
+        return frozenset()
+    selector = lenient_selector(item.cluster_selector)
+    return frozenset(name for name, each in clusters.items() if selector.matches(each.labels))
+
+
 def tainted(
     clusters: Mapping[str, ManagedCluster], names: Collection[str], *, effect: str
 ) -> dict[str, ManagedCluster]:
@@ -124,10 +136,34 @@ def tainted(
     for name in names:
         item = found.get(name)
         if item is not None:
-            kept = tuple(each for each in item.taints if each.key != MAINTENANCE_TAINT)
-            spec = replace(item.spec or ManagedClusterSpec(), taints=(*kept, taint))
+            item = _without_taint(item)
+            spec = replace(item.spec or ManagedClusterSpec(), taints=(*item.taints, taint))
             found[name] = replace(item, spec=spec)
     return found
+
+
+def _without_taint(item: ManagedCluster) -> ManagedCluster:
+    kept = tuple(each for each in item.taints if each.key != MAINTENANCE_TAINT)
+    if item.spec is None or len(kept) == len(item.taints):
+        return item
+    return replace(item, spec=replace(item.spec, taints=kept))
+
+
+def tainted_by(state: HubState, effect: Effect) -> HubState:
+    """The hub as the open windows leave it: with our taint on these clusters, and on no others."""
+    plain = {item.metadata.name: _without_taint(item) for item in state.clusters}
+    found = tuple(tainted(plain, effect.cordoned, effect=CORDON).values())
+    return state if found == state.clusters else dataclasses.replace(state, clusters=found)
+
+
+def without_drained(state: HubState, effect: Effect) -> HubState | None:
+    """The hub with a taint that forbids the drained clusters; None while none is drained."""
+    if not effect.drained:
+        return None
+    clusters = {item.metadata.name: item for item in state.clusters}
+    return dataclasses.replace(
+        state, clusters=tuple(tainted(clusters, effect.drained, effect=LEAVE).values())
+    )
 
 
 def state_of(
@@ -160,15 +196,6 @@ def read_state(text: str | bytes) -> MaintenanceState:
 def state_text(state: MaintenanceState) -> str:
     """The state as JSON."""
     return msgspec.json.encode(state).decode()
-
-
-def _clusters_of(item: Maintenance, clusters: Mapping[str, ManagedCluster]) -> frozenset[str]:
-    if item.clusters is not None:
-        return frozenset(item.clusters)
-    if item.cluster_selector is None:
-        return frozenset()
-    selector = lenient_selector(item.cluster_selector)
-    return frozenset(name for name, each in clusters.items() if selector.matches(each.labels))
 
 
 def _stage(item: Maintenance, now: float) -> Stage:

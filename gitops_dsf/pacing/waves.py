@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
@@ -14,18 +14,36 @@ MOST_WAVES: Final = 1000
 """Scores that contradict each other could ask for moves without end."""
 
 
-def waves(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[tuple[Wish, ...]]:
+class Wave(NamedTuple):
+    """Moves that may be under way together."""
+
+    at: float
+    """When it may begin at the earliest, in seconds since 1970: handovers take no time."""
+    moves: tuple[Wish, ...]
+
+
+def waves(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[Wave]:
     """The moves in waves: each begins when the one before it is done and measured.
 
     Every move is assumed to succeed, those of the ledger at once. What the moves change about the scores is
     the demand that people wrote.
     """
-    situation = _caught_up(situation)
+    return _waves(_caught_up(situation), most, measured=True)
+
+
+def departures(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[Wave]:
+    """The moves away from clusters that are drained, in waves: each begins when the one before it is done,
+    and the pace allows it.
+    """
+    return _waves(_caught_up(situation), most, measured=False)
+
+
+def _waves(situation: Situation, most: int, *, measured: bool) -> Iterator[Wave]:
     for _ in range(most):
-        admission = admit(situation)
+        admission = admit(situation if measured else replace(situation, only=staying(situation)))
         if admission.moves:
-            yield admission.moves
-            situation = _done(situation, admission.moves)
+            yield Wave(situation.seconds, admission.moves)
+            situation = _done(situation, admission.moves, measured=measured)
             continue
         ends = [each.until for each in admission.waiting if each.until is not None]
         if not ends:
@@ -33,24 +51,36 @@ def waves(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[tuple[Wis
         situation = replace(situation, pace_time=min(ends))
 
 
+def staying(situation: Situation) -> frozenset[str]:
+    """The paced Placements (namespace/name) that are on a cluster that is drained."""
+    return frozenset(
+        key
+        for page in situation.hub.decisions.values()
+        if (key := f"{page.metadata.namespace}/{page.placement}") in situation.paced
+        and not situation.leaving.isdisjoint(page.cluster_names)
+    )
+
+
 def _caught_up(situation: Situation) -> Situation:
-    """The situation when the moves that are under way have ended. Those that are withdrawn did not happen."""
+    """The situation when the moves that are under way now have ended. Those that are withdrawn did not
+    happen.
+    """
     kept = [each for each in situation.ledger.moves if each.phase is not Phase.WITHDRAWN]
     ledger = Ledger(
-        tuple(each.entered(Phase.ENDED, situation.seconds) if each.under_way else each for each in kept)
+        tuple(each.entered(Phase.ENDED, situation.seen) if each.under_way else each for each in kept)
     )
     following = {each.placement: each for each in kept if each.phase is Phase.ADMITTED}
     return _after(situation, ledger, following)
 
 
-def _done(situation: Situation, moves: Iterable[Wish]) -> Situation:
-    """The situation when these moves have ended and their load is measured. The scores stay as they were
+def _done(situation: Situation, moves: Iterable[Wish], *, measured: bool) -> Situation:
+    """The situation when these moves have ended, or also their load is measured. The scores stay as they were
     published, so the load of these moves is still assumed.
     """
     found = [move_of(wish, situation.seconds) for wish in moves]
     ended = [each.entered(Phase.ENDED, situation.seconds) for each in found]
     rankings = [situation.paced[each.placement].ranking for each in found]
-    after = max(situation.pace.settle(each.measured_after) for each in rankings)
+    after = max(situation.pace.settle(each.measured_after) for each in rankings) if measured else 0.0
     ledger = Ledger((*situation.ledger.moves, *ended))
     later = _after(situation, ledger, {each.placement: each for each in found})
     return replace(later, pace_time=situation.seconds + after)

@@ -3,6 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
+from gitops_dsf.hub import maintenance as hub
 from gitops_dsf.hub.maintenance import Period, Weekly, Window
 from gitops_dsf.repository.model.maintenance import Maintenance, MaintenanceSpec
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
@@ -30,3 +33,8 @@ def for_the_hub(item: Maintenance) -> dict[str, Any]:
         "name": item.metadata.name,
         **item.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True),
     }
+
+
+def on_the_hub(item: Maintenance) -> hub.Maintenance:
+    """As the reconciler reads it."""
+    return msgspec.convert(for_the_hub(item), type=hub.Maintenance)

@@ -18,6 +18,9 @@ from tests.integration.backtest.test_backtest_verb import SCORES, SPAN, _fleet
 from tests.integration.journal.test_journal_verbs import RECORDS
 from tests.integration.journal.test_journal_verbs import SPAN as JOURNAL_SPAN
 from tests.integration.preview.gitfleet import GitFleet, application, save, scorer, snapshot
+from tests.integration.preview.herd import NAMES, PACE, herd_fleet
+from tests.integration.preview.herd import SCORES as SCORES_OF_THE_HERD
+from tests.integration.preview.test_maintenance import maintenance
 from tests.integration.sync.conftest import CLUSTER, SETTINGS, Repository
 from tests.integration.sync.test_sync import page
 from tests.support.apiserver import serving
@@ -71,6 +74,25 @@ def _diff(folder: Path) -> "subprocess.CompletedProcess[str]":
     return gitops_dsf("diff", "--base", "HEAD", "--scores", scores, "-o", "json", cwd=made.path)
 
 
+def _drained(verb: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"]:
+    """Paced applications on a cluster that is drained now, on one that will be, and windows that differ."""
+
+    def run(folder: Path) -> "subprocess.CompletedProcess[str]":
+        made = herd_fleet(folder / "fleet", pace={**PACE, "settleSeconds": 600}, demand=2)
+        decided = {name: ["c2" if number < 3 else "c1"] for number, name in enumerate(NAMES)}
+        scores = save(snapshot(raw=None, values=SCORES_OF_THE_HERD, decided=decided), folder / "state")
+        night = {"start": "2099-11-24T20:00:00+01:00", "end": "2099-11-24T20:15:00+01:00"}
+        made.write(
+            "config/maintenance.yaml",
+            maintenance("night", "Drain", clusters=["c2"], **night),
+            maintenance("now", "Drain", clusters=["c2"], start="2020-01-01T00:00:00Z", end=night["end"]),
+            maintenance("quiet", "Freeze", applications=["app-07"], **night),
+        )
+        return gitops_dsf(*verb.split(), "--scores", scores, "-o", "json", cwd=made.path)
+
+    return run
+
+
 def _sync(folder: Path) -> "subprocess.CompletedProcess[str]":
     with PageServer() as server:
         server.pages["/config"] = says(**page())
@@ -113,6 +135,8 @@ CASES: Mapping[str, Callable[[Path], "subprocess.CompletedProcess[str]"]] = {
     "simulate": _example("simulate"),
     "explain": _example("explain", "guestbook", "eu-2"),
     "diff": _diff,
+    "diff-maintenance": _drained("diff --base HEAD"),
+    "simulate-paced": _drained("simulate --paced"),
     "sync": _sync,
     "status": _hub("status"),
     "doctor": _hub("doctor"),

@@ -152,9 +152,10 @@ def paced(item: Object, *, demand: int = 0, steady: int = 0) -> Object:
     }
 
 
-def paced_moves(ledger: object, queue: object) -> Object:
+def paced_moves(ledger: object, queue: object, maintenance: object = None) -> Object:
     """The ConfigMap of paced moves."""
-    data = {"ledger": json.dumps(ledger), "queue": json.dumps(queue)}
+    parts = {"ledger": ledger, "queue": queue, "maintenance": maintenance or {}}
+    data = {name: json.dumps(part) for name, part in parts.items()}
     return {"kind": "ConfigMap", "metadata": meta("gitops-dsf-moves", HUB), "data": data}
 
 

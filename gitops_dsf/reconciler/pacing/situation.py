@@ -1,7 +1,7 @@
 """Reads what an admission depends on: the informers, and lists of the kinds that nothing else watches."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -14,7 +14,7 @@ from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.pacing.maintenance import CORDON, LEAVE, NOTHING, Effect, tainted
+from gitops_dsf.pacing.maintenance import CORDON, NOTHING, Effect, tainted, without_drained
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -114,8 +114,6 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         scores=inputs.scores,
     )
     said = inputs.maintenance
-    left = tainted(inputs.clusters, said.drained, effect=LEAVE)
-    ordered = tuple(left[each.metadata.name] for each in state.clusters)
     return Situation(
         hub=state,
         paced=inputs.paced,
@@ -123,7 +121,7 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         pace=pace,
         now=datetime.fromtimestamp(now, UTC),
         frozen=said.frozen,
-        drained=replace(state, clusters=ordered) if said.drained else None,
+        drained=without_drained(state, said),
         leaving=frozenset(said.drained),
     )
 

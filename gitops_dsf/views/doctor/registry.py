@@ -10,6 +10,7 @@ from gitops_dsf.views.doctor.checks import (
     addon,
     argocd,
     decisions,
+    maintenance,
     moves,
     ocm,
     refuges,
@@ -99,6 +100,7 @@ CHECKS: Final = (
     Check(id="scores-owned", run=scores.ownership, needs=_SCORES, ours=True),
     Check(id="token-secrets", run=secrets.tokens, needs=_SCORES, ours=True),
     Check(id="paced-moves", run=moves.paced, needs=(Part.PLACEMENTS,)),
+    Check(id="maintenance", run=maintenance.windows, needs=(Part.MOVES,)),
     Check(
         id="refuges",
         run=refuges.planned,

@@ -17,6 +17,7 @@ from gitops_dsf.views.preview.changes import (
 )
 from gitops_dsf.views.preview.concerns import Thresholds, concerns
 from gitops_dsf.views.preview.failover import Failover, failover_changes
+from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
 from gitops_dsf.views.preview.passes import Pass, passes
@@ -42,6 +43,8 @@ class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warning
     """The paced moves that follow, if the change alters them."""
     refuges: tuple[Failover, ...] | UnsetType = UNSET
     """Where applications go when a cluster fails, if the change alters it."""
+    maintenance: tuple[MaintenanceChange, ...] | UnsetType = UNSET
+    """Maintenance that the change adds, alters or removes, and what follows from it."""
 
 
 class ErrorFinding(Struct, frozen=True, kw_only=True):
@@ -120,6 +123,7 @@ def compare(
         concerns=tuple(warnings),
         paced=UNSET if paced is None else paced,
         refuges=failover_changes(base, head, hub) or UNSET,
+        maintenance=tuple(maintenance_changes(base, head, hub)) or UNSET,
     )
 
 

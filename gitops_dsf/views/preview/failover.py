@@ -8,11 +8,8 @@ from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.snapshot import HubData
 from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
 from gitops_dsf.simulator import HubState
-from gitops_dsf.simulator.settle import settle
-from gitops_dsf.views.preview.hub import hub_state
-from gitops_dsf.views.preview.nextscores import next_scores
 from gitops_dsf.views.preview.paced import paced_placements
-from gitops_dsf.views.preview.passes import settled
+from gitops_dsf.views.preview.passes import decided_by, settled
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -46,10 +43,9 @@ def failover_changes(base: FleetVersion | None, head: FleetVersion, hub: HubData
     before: Refuges = {}
     if base is not None and first is not None:
         before = _planned(base, first.deciding(decisions), published, hub)
-    second = hub_state(head, snapshot, scores=next_scores(base, head, snapshot).scores, decisions=decisions)
-    _, later = settle(second, head.placements, hub.now)
-    after = _planned(head, second.deciding(later), before or published, hub)
-    clusters = _by_key(decided(later))
+    second = decided_by(base, head, snapshot, decisions, now=hub.now)
+    after = _planned(head, second, before or published, hub)
+    clusters = _by_key(decided(second.decisions.values()))
     return tuple(
         _compared(
             by_lost_cluster(before, _by_key(decided(decisions))), by_lost_cluster(after, clusters), clusters

@@ -17,6 +17,7 @@ from gitops_dsf.views.preview.build import Comparison, ErrorFinding, Preview
 from gitops_dsf.views.preview.changes import SourceChange, alike
 from gitops_dsf.views.preview.failover import failover_text
 from gitops_dsf.views.preview.fields import FieldChange
+from gitops_dsf.views.preview.maintenance import maintenance_lines, maintenance_text
 from gitops_dsf.views.preview.moves import UNKNOWN, Move, Standing, Term, Unknown
 from gitops_dsf.views.preview.paced import wave_lines
 from gitops_dsf.views.preview.pacedchange import paced_text
@@ -114,6 +115,7 @@ def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
         blocks = (_edit(edit, limit) for edit in edits)
         yield from _collapsed(f"{title} ({count})", blocks, edits, "edit", limit)
     yield from _moves(found, evidence, limit)
+    yield from _maintenance(found, limit)
     if found.concerns:
         yield "\n#### Warnings\n"
         warnings = (f"{limit.plain(one[: 4 * limit.width])}" for one in found.concerns)
@@ -288,6 +290,19 @@ def _refuges(found: Comparison, limit: _Limit) -> Iterator[str]:
     for each in found.refuges[: limit.rows]:
         yield f"- {limit.plain(failover_text(each)[: 4 * limit.width])}"
     yield from _left_out(found.refuges, "cluster", limit, prefix="- ")
+
+
+def _maintenance(found: Comparison, limit: _Limit) -> Iterator[str]:
+    """Windows that differ, who leaves when and whereto, and who stays."""
+    if found.maintenance is UNSET:
+        return
+    yield "\n#### Maintenance\n"
+    for each in found.maintenance[: limit.rows]:
+        yield f"- {code(each.name)} {limit.plain(maintenance_text(each)[: 4 * limit.width])}"
+        lines = list(maintenance_lines(each, names=limit.names))
+        yield from (f"  - {limit.plain(line[: 4 * limit.width])}" for line in lines[: limit.rows])
+        yield from _left_out(lines, "line", limit, prefix="  - ")
+    yield from _left_out(found.maintenance, "window", limit, prefix="- ")
 
 
 def _move(move: Move, limit: _Limit) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Final
 
 from msgspec import Struct
 
@@ -14,12 +15,19 @@ from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.pacing.waves import MOST_WAVES, waves
 from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
 from gitops_dsf.simulator import HubState, Verdict
 from gitops_dsf.views.preview.version import FleetVersion
+
+PREVIEWED_WAVES: Final = 50
+MOST_SIMULATED: Final = 10_000
+"""A comparison computes so many waves at most, and simulates about so many Placements: each wave simulates
+every one that may move.
+"""
 
 
 class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
@@ -35,7 +43,8 @@ class WishedMove(PacedMove, frozen=True, kw_only=True):
     """A move that the scores ask for."""
 
     points: float
-    """By how many points of the weighted mean of the scores the target is better."""
+    """By how many points of the weighted mean of the scores the target is better; 0 if the source is drained.
+    """
 
 
 class Wave(Struct, frozen=True, kw_only=True):
@@ -91,23 +100,49 @@ def paced_waves(
     """The waves, at most so many. `state` has the Placements of the repository, with the scores and decisions
     of the hub. A repository without spec.pace has none.
     """
-    paced = paced_placements(fleet, state)
-    written = fleet.resolved.repository.spec.pace
-    if written is None:
+    situation = situation_of(fleet, state, ledger, now=now)
+    if situation is None:
         return Waves(under_way=(), waves=(), complete=True)
-    situation = Situation(hub=state, paced=paced, ledger=ledger, pace=Pace.of(written), now=now)
-    found = tuple(
-        Wave(moves=tuple(_wished(wish) for wish in wave)) for wave in islice(waves(situation), most + 1)
-    )
+    found = tuple(Wave(moves=tuple(map(_wished, wave.moves))) for wave in islice(waves(situation), most + 1))
     under_way = tuple(
         PacedMove(placement=each.placement, source=each.source, target=each.target)
         for each in ledger.under_way
     )
     return Waves(
-        undecided=tuple(key for key in paced if not state.decisions_of.get(_names(key))),
+        undecided=tuple(key for key in situation.paced if not state.decisions_of.get(_names(key))),
         under_way=under_way,
         waves=found[:most],
         complete=len(found) <= most,
+    )
+
+
+def situation_of(
+    fleet: FleetVersion, state: HubState, ledger: Ledger, *, now: datetime, at: float | None = None
+) -> Situation | None:
+    """By what the reconciler would admit moves, now or at another time (seconds since 1970) with the present
+    scores: with the windows of maintenance that are open then. None without spec.pace.
+    """
+    written = fleet.resolved.repository.spec.pace
+    if written is None:
+        return None
+    paced = paced_placements(fleet, state)
+    effect = effect_of(
+        fleet.maintenance,
+        clusters={item.metadata.name: item for item in state.clusters},
+        placements=paced,
+        now=now.timestamp() if at is None else at,
+    )
+    hub = tainted_by(state, effect)
+    return Situation(
+        hub=hub,
+        paced=paced,
+        ledger=ledger,
+        pace=Pace.of(written),
+        now=now,
+        frozen=effect.frozen,
+        drained=without_drained(hub, effect),
+        leaving=frozenset(effect.drained),
+        pace_time=at,
     )
 
 

@@ -1,23 +1,21 @@
 """What a change does to paced moves: nothing at once, and waves that follow."""
 
-from typing import Final
-
 from msgspec import Struct
 
 from gitops_dsf.hub.snapshot import HubData
-from gitops_dsf.simulator.settle import settle
-from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.nextscores import next_scores
-from gitops_dsf.views.preview.paced import Wave, Waves, paced_placements, paced_waves, stored_moves
-from gitops_dsf.views.preview.passes import settled
+from gitops_dsf.views.preview.paced import (
+    MOST_SIMULATED,
+    PREVIEWED_WAVES,
+    Wave,
+    Waves,
+    paced_placements,
+    paced_waves,
+    stored_moves,
+)
+from gitops_dsf.views.preview.passes import decided_by, settled
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.wording import plural
-
-MOST_WAVES: Final = 50
-MOST_SIMULATED: Final = 10_000
-"""A comparison computes so many waves at most, and simulates about so many Placements: each wave simulates
-every paced one.
-"""
 
 
 class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -50,14 +48,13 @@ def paced_change(base: FleetVersion | None, head: FleetVersion, hub: HubData) ->
         return None
     ledger = stored_moves(snapshot).ledger
     first, _, decisions = settled(base, snapshot, now=hub.now)
-    future = next_scores(base, head, snapshot)
-    second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
-    _, decisions = settle(second, head.placements, hub.now)
+    second = decided_by(base, head, snapshot, decisions, now=hub.now)
     paced = paced_placements(head, second)
-    most = min(MOST_WAVES, max(1, MOST_SIMULATED // max(1, len(paced))))
-    after = paced_waves(head, second.deciding(decisions), ledger, now=hub.now, most=most)
+    most = min(PREVIEWED_WAVES, max(1, MOST_SIMULATED // max(1, len(paced))))
+    after = paced_waves(head, second, ledger, now=hub.now, most=most)
     read = {term.resource for item in paced.values() for term in item.ranking.terms if term.weight}
-    unknown = tuple(sorted(name for name in read if future.unknown.get(name)))
+    changed = next_scores(base, head, snapshot).unknown
+    unknown = tuple(sorted(name for name in read if changed.get(name)))
     before = Waves(under_way=(), waves=(), complete=True)
     if base is not None and first is not None and base.resolved.repository.spec.pace is not None:
         before = paced_waves(base, first, ledger, now=hub.now, most=most)

@@ -4,7 +4,7 @@ there as the head renders it.
 So stickiness is taken into account, and moves that would happen anyway are not attributed to the change.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -64,6 +64,23 @@ def settled(
     state = hub_state(base, snapshot, decisions=snapshot.decisions)
     verdicts, decisions = settle(state, base.placements, now)
     return state, verdicts, decisions
+
+
+def decided_by(
+    base: FleetVersion | None,
+    head: FleetVersion,
+    snapshot: Snapshot,
+    decisions: Iterable[PlacementDecision],
+    *,
+    now: datetime,
+) -> HubState:
+    """The hub with the Placements of the head, and the decisions that they lead to from these. Scores that
+    are not known yet are as they are now.
+    """
+    scores = next_scores(base, head, snapshot).scores
+    second = hub_state(head, snapshot, scores=scores, decisions=decisions)
+    _, later = settle(second, head.placements, now)
+    return second.deciding(later)
 
 
 def _second(

@@ -7,11 +7,13 @@ from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.applicationsets import placements_followed
+from gitops_dsf.hub.maintenance import Maintenance
 from gitops_dsf.hub.scorers import counted_span
 from gitops_dsf.pipeline import Checked
 from gitops_dsf.plan import Plan
 from gitops_dsf.render.delivery import delivery
 from gitops_dsf.render.tree import shared_objects
+from gitops_dsf.resolve.maintenance import on_the_hub
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.types import Resolved
 
@@ -39,6 +41,11 @@ class FleetVersion:
             item.resource_name: counted_span(item.published, item.spec.default_score)
             for item in self.resolved.scorers
         }
+
+    @cached_property
+    def maintenance(self) -> tuple[Maintenance, ...]:
+        """Maintenance as the reconciler reads it."""
+        return tuple(map(on_the_hub, self.resolved.maintenance))
 
     @cached_property
     def placements(self) -> Mapping[str, Object]:

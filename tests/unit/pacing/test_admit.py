@@ -177,7 +177,7 @@ def test_only_one_cluster_of_several_changes_at_a_time() -> None:
 def test_waves_of_a_herd_end_evenly() -> None:
     """With a demand that is right, twenty applications spread until no cluster is clearly better."""
     found = situation(herd(FOUR, TWENTY, demand=2), pace=replace(PACE, cooldown_seconds=0))
-    shown = list(waves(found))
+    shown = [wave.moves for wave in waves(found)]
     assert all(len(wave) <= PACE.concurrent for wave in shown)
     left = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
     for wave in shown:
@@ -190,7 +190,7 @@ def test_waves_of_a_herd_end_evenly() -> None:
 
 def test_waves_wait_for_cooldown_and_end() -> None:
     """A demand of 0 moves all twenty to the best cluster, one for each wave."""
-    shown = list(waves(situation(herd(FOUR, TWENTY))))
+    shown = [wave.moves for wave in waves(situation(herd(FOUR, TWENTY)))]
     assert len(shown) == 20
     assert {wish.target for wave in shown for wish in wave} == {"c2"}
 
@@ -211,7 +211,9 @@ def test_waves_begin_when_what_is_under_way_is_done(phase: Phase, expected: list
     under_way = Move(placement="ns/a", source="c1", target="c2", since=SECONDS, phase=phase)
     pace = replace(PACE, concurrent=1, cooldown_seconds=0)
     found = situation(herd(FOUR, {"a": (on,), "b": ("c1",)}, demand=5), pace=pace, moves=[under_way])
-    shown = [(wish.placement.removeprefix("ns/"), wish.target) for wave in waves(found) for wish in wave]
+    shown = [
+        (wish.placement.removeprefix("ns/"), wish.target) for wave in waves(found) for wish in wave.moves
+    ]
     assert shown == expected
 
 
@@ -220,7 +222,7 @@ def test_waves_count_the_load_of_a_move_once(settle: float) -> None:
     """However long a cluster settles: with 10 points each, the first move leaves c2 at 52 and c1 at 50."""
     pace = replace(PACE, settle_seconds=settle, cooldown_seconds=0)
     found = situation(herd({"c1": 30, "c2": 72}, TWENTY, demand=10), pace=pace)
-    assert [[(wish.target, wish.points) for wish in wave] for wave in waves(found)] == [
+    assert [[(wish.target, wish.points) for wish in wave.moves] for wave in waves(found)] == [
         [("c2", 42.0)],
         [("c2", 22.0)],
     ]

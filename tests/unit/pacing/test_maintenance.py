@@ -1,5 +1,6 @@
 """What open windows mean: which clusters are cordoned and drained, what is frozen, and how far drains are."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -8,7 +9,8 @@ import pytest
 from gitops_dsf.hub.maintenance import Maintenance, Period, read_maintenance
 from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.pacing.admit import Reason, admit
+from gitops_dsf.pacing.admit import Reason, Situation, admit
+from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.maintenance import (
     CORDON,
     LEAVE,
@@ -24,8 +26,11 @@ from gitops_dsf.pacing.maintenance import (
     state_of,
     state_text,
     tainted,
+    tainted_by,
+    without_drained,
 )
-from tests.unit.pacing.fleet import PACE, herd, situation
+from gitops_dsf.pacing.waves import departures, staying, waves
+from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
 OPEN = {"start": "1970-01-01T00:01:40Z", "end": "1970-01-01T00:33:20Z"}
 PERIOD = Period(100.0, 2000.0)
@@ -111,6 +116,64 @@ class TestAdmission:
     def test_a_freeze_holds_a_drain(self) -> None:
         assert self.admitted(frozen={"c1": "why"}) == ([], [Reason.FROZEN] * 2)
         assert self.admitted(frozen={"ns/a": "why"}) == ([("ns/b", "c2")], [Reason.FROZEN])
+
+
+class TestDepartures:
+    """Three applications on c1, and one on c2, which is better placed on c3."""
+
+    SCORES = {"c1": 90, "c2": 10, "c3": 40, "c4": 36}
+    PLACED = {"a": ["c1"], "b": ["c1"], "c": ["c1"], "d": ["c2"]}
+
+    def drained(self, *, at: float | None = None, **more: Any) -> Situation:
+        hub, paced = herd(self.SCORES, self.PLACED, demand=6)
+        effect = Effect(cordoned=frozenset({"c1"}), drained={"c1": Drained(maintenance="m", period=PERIOD)})
+        hub = tainted_by(hub, effect)
+        return situation(
+            (hub, paced),
+            drained=without_drained(hub, effect),
+            leaving=frozenset({"c1"}),
+            pace_time=at,
+            **more,
+        )
+
+    def shown(self, found: Situation) -> list[tuple[float, list[tuple[str, str]]]]:
+        start = found.seconds
+        return [
+            (wave.at - start, [(each.placement.removeprefix("ns/"), each.target) for each in wave.moves])
+            for wave in departures(found)
+        ]
+
+    def test_a_wave_begins_as_soon_as_the_pace_allows(self) -> None:
+        """Not only when the one before it is measured, and without the moves of others."""
+        found = self.drained(pace=replace(PACE, concurrent=1))
+        assert self.shown(found) == [(0, [("a", "c3")]), (0, [("b", "c4")]), (600, [("c", "c3")])]
+        paced = [each.moves[0].placement for each in waves(found)]
+        assert "ns/d" in paced
+
+    def test_a_window_of_later_does_not_wait_for_moves_of_now(self) -> None:
+        """Arrivals on both of the other clusters are not measured yet."""
+        arrival = Move(placement="ns/d", source="c2", target="c4", since=SECONDS - 5, phase=Phase.HANDOVER)
+        second = Move(placement="ns/d", source="c4", target="c3", since=SECONDS - 5, phase=Phase.HANDOVER)
+        assert self.shown(self.drained(moves=[arrival, second]))[0][0] == 600
+        later = self.drained(moves=[arrival, second], at=SECONDS + 86_400)
+        assert self.shown(later)[0][0] == 0
+
+    def test_nobody_leaves_a_cluster_that_is_not_drained(self) -> None:
+        hub, paced = herd(self.SCORES, self.PLACED)
+        assert not staying(situation((hub, paced)))
+        assert not list(departures(situation((hub, paced))))
+
+
+def test_the_hub_has_the_taint_where_windows_are_open() -> None:
+    """And no longer where none is."""
+    other = {"key": "other", "effect": "NoSelect"}
+    ours = {"key": MAINTENANCE_TAINT, "effect": CORDON}
+    hub, _ = herd({"c1": 1, "c2": 1, "c3": 1}, {}, taints={"c1": [ours, other], "c2": [other]})
+    found = tainted_by(hub, Effect(cordoned=frozenset({"c2"})))
+    keys = {item.metadata.name: [each.key for each in item.taints] for item in found.clusters}
+    assert keys == {"c1": ["other"], "c2": ["other", MAINTENANCE_TAINT], "c3": []}
+    assert tainted_by(found, Effect(cordoned=frozenset({"c2"}))) is found
+    assert without_drained(found, Effect(cordoned=frozenset({"c2"}))) is None
 
 
 def state(

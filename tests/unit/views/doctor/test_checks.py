@@ -178,6 +178,21 @@ def waiting_for(seconds: float) -> list[Object]:
     return [*fleet(), paced(placement("web", "cpu")), paced_moves({}, {"waiting": [queued]})]
 
 
+def maintained(*windows: Object, **drain: Any) -> Given:
+    """A hub with these windows, and with a drain of c1."""
+    written = {
+        "cluster": "c1",
+        "maintenance": "patch",
+        "since": 0,
+        "until": 60,
+        "first": 3,
+        "count": 2,
+        **drain,
+    }
+    state = {"windows": list(windows), "drains": [written] if drain else []}
+    return hub(*fleet(), paced(placement("web", "cpu")), paced_moves({}, {}, state))
+
+
 def without_ledger(why: Unread) -> Given:
     """The same hub, whose ledger cannot be read."""
     found = facts(hub=waiting_for(1))
@@ -368,6 +383,13 @@ WRONG: dict[str, Given] = {
     "paced-moves: warning: argocd/web has waited for 2 d to move from c1 to c2: Arrivals: told": hub(
         *waiting_for(2 * 86_400)
     ),
+    "maintenance: warning: 1 maintenance window in the past: old": maintained(
+        {"name": "old", "action": "Cordon"}, {"name": "next", "action": "Drain", "changes": 60.0}
+    ),
+    "maintenance: warning: c1 will not be empty by 1970-01-01T00:01:00Z, when patch ends: 2 left": maintained(
+        late=True
+    ),
+    "maintenance: unknown: needs the right to get": without_ledger(FORBIDDEN_LEDGER),
     "refuges: warning: argocd/p has no refuge: if its cluster fails, OCM chooses by the scores": refuged(
         "cluster1", "cluster2"
     ),
@@ -489,6 +511,10 @@ FINE: dict[str, tuple[str, Given]] = {
     "a paced Placement that never moved": (
         "paced-moves",
         hub(*fleet(), paced(placement("web", "cpu"))),
+    ),
+    "windows that are open or will be, and a drain that is in time": (
+        "maintenance",
+        maintained({"name": "next", "action": "Drain", "changes": 60.0}, late=False),
     ),
     "the variant of a cluster needs no Secret": (
         "token-secrets",

@@ -1,0 +1,296 @@
+"""What maintenance that a change adds, alters or removes does when its window opens: who leaves, when and
+whereto, who stays, and whose moves wait.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
+from itertools import islice
+from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct
+
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period
+from gitops_dsf.hub.snapshot import HubData
+from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.maintenance import clusters_of
+from gitops_dsf.pacing.waves import departures, staying
+from gitops_dsf.simulator import HubState
+from gitops_dsf.views.preview.hub import hub_state
+from gitops_dsf.views.preview.paced import (
+    MOST_SIMULATED,
+    PREVIEWED_WAVES,
+    PacedMove,
+    is_paced,
+    move_text,
+    situation_of,
+    stored_moves,
+)
+from gitops_dsf.views.preview.passes import decided_by, settled
+from gitops_dsf.views.preview.scorers import Change
+from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.wording import names_text, plural
+
+NAMED: Final = 3
+"""Clusters of a window that its line names."""
+
+
+class WindowView(Struct, frozen=True, kw_only=True):
+    """A maintenance, and when its window is open next."""
+
+    name: str
+    action: Action
+    clusters: tuple[str, ...]
+    applications: tuple[str, ...]
+    """Instead of clusters, for Freeze."""
+    start: str
+    """In the time zone that people wrote."""
+    end: str
+    zone: str | None
+    """The name of the zone of a weekly window."""
+
+
+class DepartureWave(Struct, frozen=True, kw_only=True):
+    """Moves that may be under way together."""
+
+    at: str
+    """When they begin at the earliest: handovers take no time."""
+    moves: tuple[PacedMove, ...]
+
+
+class MaintenanceChange(WindowView, frozen=True, kw_only=True):
+    """A maintenance that a change adds, alters or removes. Placements are `namespace/name`. What follows is
+    computed from the present scores, and from where the change leads to; it is empty for one that is removed.
+    """
+
+    change: Change
+    state: Literal["open", "later", "past"]
+    waves: tuple[DepartureWave, ...] = ()
+    """Those of a drain, up to the end of the window."""
+    complete: bool = True
+    """Whether these are all that leave."""
+    late: tuple[str, ...] = ()
+    """Paced Placements that would not leave before the end."""
+    held: tuple[str, ...] = ()
+    """Paced Placements whose moves wait: those that are frozen, and those on a drained cluster that have no
+    other cluster.
+    """
+    stays: tuple[str, ...] | None = ()
+    """Other Placements on the clusters, which stay there; None if nothing is known of the hub."""
+
+    @property
+    def count(self) -> int:
+        """The number of moves."""
+        return sum(len(wave.moves) for wave in self.waves)
+
+
+class _Follows(NamedTuple):
+    """What follows when a window opens."""
+
+    waves: tuple[DepartureWave, ...] = ()
+    complete: bool = True
+    late: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    stays: tuple[str, ...] | None = ()
+
+
+def maintenance_changes(
+    base: FleetVersion | None, head: FleetVersion, hub: HubData
+) -> Iterator[MaintenanceChange]:
+    """The maintenance that differs, by name."""
+    before = {item.name: item for item in (base.maintenance if base is not None else ())}
+    after = {item.name: item for item in head.maintenance}
+    differing = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    if not differing:
+        return
+    opening = _Opening(base, head, hub)
+    now = hub.now.timestamp()
+    for name in differing:
+        new = after.get(name)
+        item = new or before[name]
+        period = next_period(item.window, now)
+        follows = _Follows() if new is None or period is None else opening.follows(new, period)
+        shown = window_view(item, opening.clusters_of(item), now)
+        change = Change.REMOVED if new is None else Change.CHANGED if name in before else Change.ADDED
+        yield MaintenanceChange(
+            change=change,
+            state="past" if period is None else "open" if period.start <= now else "later",
+            **{field: getattr(shown, field) for field in WindowView.__struct_fields__},
+            **follows._asdict(),
+        )
+
+
+def open_windows(fleet: FleetVersion, state: HubState, now: datetime) -> tuple[WindowView, ...]:
+    """The maintenance whose window is open."""
+    found = []
+    for item in fleet.maintenance:
+        period = next_period(item.window, now.timestamp())
+        if period is not None and period.start <= now.timestamp():
+            clusters = clusters_of(item, {each.metadata.name: each for each in state.clusters})
+            found.append(window_view(item, clusters, now.timestamp()))
+    return tuple(found)
+
+
+def window_view(item: Maintenance, clusters: Collection[str], now: float) -> WindowView:
+    """The period that is open or opens next; of a window that is past, the last one."""
+    period = next_period(item.window, now)
+    if period is None:
+        period = item.window if isinstance(item.window, Period) else Period(now, now)
+    return WindowView(
+        name=item.name,
+        action=item.action,
+        clusters=tuple(sorted(clusters)),
+        applications=item.applications or (),
+        start=_local(period.start, item.zone),
+        end=_local(period.end, item.zone),
+        zone=None if item.schedule is None else item.schedule.zone,
+    )
+
+
+class _Opening:
+    """Computes what follows when windows open. All of them together simulate about so many Placements."""
+
+    def __init__(self, base: FleetVersion | None, head: FleetVersion, hub: HubData) -> None:
+        self._head, self._hub = head, hub
+        self._left = MOST_SIMULATED
+        snapshot = hub.snapshot
+        if snapshot is None:
+            self._state, self._ledger = hub_state(head, None), Ledger()
+        else:
+            _, _, decisions = settled(base, snapshot, now=hub.now)
+            self._state = decided_by(base, head, snapshot, decisions, now=hub.now)
+            self._ledger = stored_moves(snapshot).ledger
+        self._clusters = {item.metadata.name: item for item in self._state.clusters}
+        self._decided = {
+            key: found
+            for (namespace, name), found in decided(self._state.decisions.values()).items()
+            if (key := f"{namespace}/{name}") in head.placements
+        }
+
+    def clusters_of(self, item: Maintenance) -> frozenset[str]:
+        """Its clusters by the labels that the hub has."""
+        return clusters_of(item, self._clusters)
+
+    def follows(self, item: Maintenance, period: Period) -> _Follows:
+        """What follows when this window opens, or now if it is open."""
+        if self._hub.snapshot is None:
+            return _Follows(stays=None)
+        clusters = self.clusters_of(item)
+        on = sorted(key for key, found in self._decided.items() if not clusters.isdisjoint(found))
+        paced = [key for key in on if is_paced(self._head, key)]
+        if item.action is Action.CORDON:
+            return _Follows(stays=tuple(on))
+        if item.action is Action.FREEZE:
+            named = {*(item.applications or ())}
+            chosen = {key for key in self._decided if key.partition("/")[2] in named}
+            return _Follows(held=tuple(sorted({*paced, *filter(self._is_paced, chosen)})))
+        follows = self._drain(item, period, clusters)
+        return follows._replace(stays=tuple(key for key in on if key not in paced))
+
+    def _is_paced(self, key: str) -> bool:
+        return is_paced(self._head, key)
+
+    def _drain(self, item: Maintenance, period: Period, clusters: frozenset[str]) -> _Follows:
+        now = self._hub.now.timestamp()
+        at = period.start if period.start > now else None
+        situation = situation_of(self._head, self._state, self._ledger, now=self._hub.now, at=at)
+        if situation is None:
+            return _Follows()
+        leaving = staying(situation)
+        most = min(PREVIEWED_WAVES, self._left // max(1, len(leaving)))
+        found = list(islice(departures(situation, most=2 * most + 2), most + 1)) if most else []
+        self._left -= len(found) * len(leaving)
+        complete = most > 0 and len(found) <= most
+        left = {
+            (key, name) for key, names in self._decided.items() if key in leaving for name in clusters & names
+        }
+        waves, late = [], set[str]()
+        for wave in found[:most]:
+            moves = [wish for wish in wave.moves if wish.drains and wish.source in clusters]
+            if wave.at >= period.end:
+                late |= {wish.placement for wish in moves}
+                continue
+            left -= {(wish.placement, wish.source) for wish in moves}
+            if moves:
+                shown = tuple(
+                    PacedMove(placement=wish.placement, source=wish.source, target=wish.target)
+                    for wish in moves
+                )
+                waves.append(DepartureWave(at=_local(wave.at, item.zone), moves=shown))
+        rest = {key for key, _ in left}
+        return _Follows(
+            waves=tuple(waves),
+            complete=complete,
+            late=tuple(sorted(late)),
+            held=tuple(sorted(rest - late)) if complete else (),
+        )
+
+
+def window_text(found: WindowView) -> str:
+    """`Drain of eu-1 from 2026-11-24T20:00:00+01:00 to 2026-11-25T04:00:00+01:00`."""
+    subjects = names_text(found.clusters or found.applications, most=NAMED) or "no cluster"
+    zone = f" ({found.zone})" if found.zone else ""
+    return f"{found.action} of {subjects} from {found.start} to {found.end}{zone}"
+
+
+def maintenance_text(found: MaintenanceChange) -> str:
+    """What happens, in one sentence, without the waves."""
+    said = _said(found)
+    return f"{found.change}: {window_text(found)}" + (f"; {said}" if said else "")
+
+
+def maintenance_lines(found: MaintenanceChange, *, names: int) -> Iterator[str]:
+    """Who leaves in which wave, and who does not."""
+    day = found.waves[0].at[:10] if found.waves else ""
+    for wave in found.waves:
+        when = wave.at[11:16] if wave.at[:10] == day else wave.at[:16].replace("T", " ")
+        yield f"{when}: {', '.join(map(move_text, wave.moves))}"
+    if not found.complete:
+        yield "... and more"
+    others: Mapping[str, tuple[str, ...]] = {
+        "would not leave before the end": found.late,
+        "stay, because no other cluster takes them or a freeze holds them": found.held,
+        "stay, because they are not paced": found.stays or (),
+    }
+    if found.action is Action.DRAIN:
+        for words, keys in others.items():
+            if keys:
+                yield f"{words}: {_names(keys, most=names)}"
+
+
+def _said(found: MaintenanceChange) -> str:
+    if found.change is Change.REMOVED:
+        return "it ends with the change" if found.state == "open" else ""
+    if found.state == "past":
+        return "the window is past, so it does nothing"
+    if found.stays is None:
+        return "who is concerned is unknown"
+    if found.action is Action.CORDON:
+        here = plural(len(found.stays), "application")
+        names = f": {_names(found.stays)}" if found.stays else ""
+        return f"nothing new arrives, and {here} {'stays' if len(found.stays) == 1 else 'stay'}{names}"
+    if found.action is Action.FREEZE:
+        here = plural(len(found.held), "paced application")
+        return (
+            f"no move begins of {here}: {_names(found.held)}"
+            if found.held
+            else "no paced application is there"
+        )
+    least = "" if found.complete else "at least "
+    if not found.count:
+        return "no application leaves" if found.complete else "how many applications leave was not computed"
+    moves, waves = plural(found.count, "application"), plural(len(found.waves), "wave")
+    words = f"{least}{moves} would leave in {waves}"
+    if found.complete and not found.late:
+        words += f", the last at {found.waves[-1].at} at the earliest"
+    if found.late:
+        words += f", and the drain would not be done before the end: {len(found.late)} would be left"
+    return words
+
+
+def _names(keys: Collection[str], *, most: int = 5) -> str:
+    return names_text((key.partition("/")[2] for key in keys), most=most)
+
+
+def _local(seconds: float, zone: tzinfo) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).astimezone(zone).isoformat()

@@ -1,0 +1,211 @@
+"""Maintenance before it happens: `diff` and `simulate --paced`, from real git repositories."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.preview.gitfleet import GitFleet, Run, cluster, save, snapshot
+from tests.integration.preview.herd import NAMES, herd_app, herd_fleet
+
+PACE = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 600}
+NIGHT = {"start": "2099-11-24T20:00:00+01:00", "end": "2099-11-25T04:00:00+01:00"}
+WHEN = "from 2099-11-24T20:00:00+01:00 to 2099-11-25T04:00:00+01:00"
+LEAVE = "5 applications would leave in 3 waves, the last at 2099-11-24T20:20:00+01:00 at the earliest"
+SHORT = NIGHT | {"end": "2099-11-24T20:15:00+01:00"}
+OPEN = {"start": "2020-01-01T00:00:00Z", "end": "2099-01-01T00:00:00Z"}
+PAST = {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"}
+ON_C2 = NAMES[:5]
+DECIDED = {name: ["c2" if name in ON_C2 else "c1"] for name in NAMES}
+SET = {
+    "apiVersion": "cluster.open-cluster-management.io/v1beta2",
+    "kind": "ManagedClusterSet",
+    "metadata": {"name": "fleet"},
+}
+STEADY: Mapping[str, int] = {"c1": 60, "c2": 62, "c3": 60, "c4": 50}
+
+
+def maintenance(name: str, action: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "Maintenance",
+        "metadata": {"name": name},
+        "spec": {"action": action, **spec},
+    }
+
+
+@pytest.fixture
+def herd(tmp_path: Path) -> GitFleet:
+    """Five applications on c2, and fifteen on c1, which all stay for as long as they may."""
+    return herd_fleet(tmp_path / "fleet", pace=PACE, demand=2)
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Path:
+    return save(snapshot(raw=None, values=STEADY, decided=DECIDED), tmp_path / "hub")
+
+
+def windows(fleet: GitFleet, run: Run, hub: Path, **more: str) -> dict[str, dict[str, Any]]:
+    return {
+        item["name"]: item for item in run.compared(fleet, "--scores", hub, **more).get("maintenance", ())
+    }
+
+
+def page(fleet: GitFleet, run: Run, hub: Path) -> list[str]:
+    """What `diff` says of maintenance."""
+    text = run.shown(fleet, "--scores", hub)
+    return text.partition("#### Maintenance\n\n")[2].partition("\n#### Warnings")[0].splitlines()
+
+
+def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub: Path) -> None:
+    herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
+    assert page(herd, run, hub) == [
+        f"- `patch` added: Drain of c2 {WHEN}; {LEAVE}",
+        "  - 20:00: app-00 c2 -> c1, app-01 c2 -> c3",
+        "  - 20:10: app-02 c2 -> c1, app-03 c2 -> c3",
+        "  - 20:20: app-04 c2 -> c1",
+    ]
+    comment = run("diff", herd.path, "--base", "main", "--scores", hub, "-o", "markdown")
+    assert "\n#### Maintenance\n\n- `patch` added: Drain of c2 from 2099-" in comment
+    found = run.compared(herd, "--scores", hub)
+    assert found["moves"] == []
+    assert "paced" not in found, "nothing moves before the window opens"
+    (item,) = found["maintenance"]
+    assert (item["state"], item["late"], item["held"], item["stays"]) == ("later", [], [], [])
+    assert item["waves"][2] == {
+        "at": "2099-11-24T20:20:00+01:00",
+        "moves": [{"placement": "argocd/app-04", "from": "c2", "to": "c1"}],
+    }
+    run("diff", herd.path, "--base", "main", "--scores", hub, "--fail-on", "move", code=1)
+    assert "--fail-on: maintenance patch: 5 applications would leave" in run.err
+
+
+def test_a_drain_that_does_not_fit_says_who_is_left(herd: GitFleet, run: Run, hub: Path) -> None:
+    herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **SHORT))
+    first, *_, last = page(herd, run, hub)
+    assert (
+        "; 4 applications would leave in 2 waves, and the drain would not be done before the end: 1 " in first
+    )
+    assert last == "  - would not leave before the end: app-04"
+
+
+def test_what_a_drain_does_not_move_is_named(herd: GitFleet, run: Run, hub: Path) -> None:
+    """A frozen application, one that no other cluster takes, and one that is not paced."""
+    apps = [herd_app(name, demand=2) for name in NAMES]
+    apps[1]["spec"]["placement"]["clusterSelector"] = {"matchLabels": {"region": "solo"}}
+    apps[2]["spec"]["moves"] = {"pace": "None"}
+    del apps[2]["spec"]["scores"][0]["demand"]
+    herd.write("apps/guestbook.yaml", *apps)
+    herd.write(
+        "clusters/fleet.yaml", *(cluster(name, "solo" if name == "c2" else "eu") for name in STEADY), SET
+    )
+    herd.commit("apps")
+    herd.write(
+        "config/maintenance.yaml",
+        maintenance("patch", "Drain", clusters=["c2"], **NIGHT),
+        maintenance("quiet", "Freeze", applications=["app-00"], **NIGHT),
+    )
+    assert page(herd, run, hub)[1:] == [
+        "  - 20:00: app-03 c2 -> c1, app-04 c2 -> c3",
+        "  - stay, because no other cluster takes them or a freeze holds them: app-00, app-01",
+        "  - stay, because they are not paced: app-02",
+        f"- `quiet` added: Freeze of app-00 {WHEN}; no move begins of 1 paced application: app-00",
+    ]
+
+
+def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(herd: GitFleet, run: Run, hub: Path) -> None:
+    weekly = {"days": ["Sat"], "from": "22:00", "to": "01:00", "zone": "UTC"}
+    herd.write(
+        "config/maintenance.yaml",
+        maintenance("a", "Cordon", clusters=["c2"], schedule=weekly),
+        maintenance("b", "Freeze", clusterSelector={}, **NIGHT),
+        maintenance("c", "Freeze", clusters=["c3"], **NIGHT),
+    )
+    cordon, *freezes = page(herd, run, hub)
+    assert cordon.endswith(
+        "+00:00 (UTC); nothing new arrives, and 5 applications stay: app-00, app-01, app-02, app-03, app-04"
+    )
+    assert freezes[0].endswith(
+        "no move begins of 20 paced applications: app-00, app-01, app-02, app-03, app-04 and 15 more"
+    )
+    assert freezes[1].endswith("no paced application is there")
+    assert windows(herd, run, hub)["a"]["zone"] == "UTC"
+
+
+def test_only_maintenance_that_differs_is_shown(herd: GitFleet, run: Run, hub: Path) -> None:
+    both = (
+        maintenance("a", "Cordon", clusters=["c2"], **OPEN),
+        maintenance("b", "Drain", clusters=["c3"], **NIGHT),
+    )
+    herd.write("config/maintenance.yaml", *both)
+    herd.commit("maintenance")
+    assert windows(herd, run, hub) == {}
+    herd.write(
+        "config/maintenance.yaml",
+        maintenance("b", "Drain", clusters=["c3"], **SHORT),
+        maintenance("c", "Cordon", clusters=["c1"], **PAST),
+    )
+    found = windows(herd, run, hub)
+    assert {name: (each["change"], each["state"]) for name, each in found.items()} == {
+        "a": ("removed", "open"),
+        "b": ("changed", "later"),
+        "c": ("added", "past"),
+    }
+    assert [line.rpartition("; ")[2] for line in page(herd, run, hub)] == [
+        "it ends with the change",
+        "no application leaves",
+        "the window is past, so it does nothing",
+    ]
+
+
+def test_a_window_that_is_open_counts_at_once(herd: GitFleet, run: Run, hub: Path) -> None:
+    """In the waves of the pace, too: those of a drain begin, and those of a freeze do not."""
+    herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **OPEN))
+    found = run.json("simulate", herd.path, "--paced", "--scores", hub)
+    moves = [(each["placement"], each["from"]) for wave in found["waves"] for each in wave["moves"]]
+    assert sorted(moves) == [(f"argocd/{name}", "c2") for name in ON_C2]
+    assert [each["name"] for each in found["maintenance"]] == ["patch"]
+    compared = run.compared(herd, "--scores", hub)
+    assert [len(wave["moves"]) for wave in compared["paced"]["waves"]] == [2, 2, 1]
+    assert compared["maintenance"][0]["state"] == "open"
+    freeze = maintenance("quiet", "Freeze", clusters=["c2"], **OPEN)
+    herd.write("config/freeze.yaml", freeze)
+    text = run("simulate", herd.path, "--paced", "--scores", hub)
+    assert "\nmaintenance quiet is open: Freeze of c2 from 2020-01-01T00:00:00+00:00 to 2099-" in text
+    assert text.endswith("\nno paced move follows\n")
+
+
+def test_a_long_drain_is_not_computed_to_its_end(
+    herd: GitFleet, run: Run, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All windows of a comparison share the bound."""
+    monkeypatch.setattr("gitops_dsf.views.preview.maintenance.MOST_SIMULATED", 2 * len(ON_C2))
+    herd.write(
+        "config/maintenance.yaml",
+        *(maintenance(name, "Drain", clusters=["c2"], **NIGHT) for name in ("a", "b")),
+    )
+    found = windows(herd, run, hub)
+    assert {name: (len(each["waves"]), each["complete"]) for name, each in found.items()} == {
+        "a": (2, False),
+        "b": (0, False),
+    }
+    first, *lines, last = page(herd, run, hub)
+    assert "; at least 4 applications would leave in 2 waves" in first
+    assert lines[-2] == "  - ... and more"
+    assert lines[-1].endswith("; how many applications leave was not computed")
+    assert last == "  - ... and more"
+
+
+def test_without_scores_nobody_knows_who_leaves(herd: GitFleet, run: Run) -> None:
+    herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
+    (item,) = run.compared(herd)["maintenance"]
+    assert (item["waves"], item["stays"]) == ([], None)
+    assert run.shown(herd).rstrip().endswith("; who is concerned is unknown")
+
+
+def test_a_fleet_without_a_pace_can_be_cordoned(tmp_path: Path, run: Run, hub: Path) -> None:
+    fleet = herd_fleet(tmp_path / "unpaced", pace=None, demand=0)
+    fleet.write("config/maintenance.yaml", maintenance("patch", "Cordon", clusters=["c2"], **NIGHT))
+    (item,) = windows(fleet, run, hub).values()
+    assert item["stays"] == [f"argocd/{name}" for name in ON_C2]
