@@ -131,11 +131,14 @@ def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
         encoding="utf-8"
     )
     generic = (sprig / "functions.go").read_text(encoding="utf-8")
-    utils = (argocd / "applicationset" / "utils" / "utils.go").read_text(encoding="utf-8")
+    folder = argocd / "applicationset" / "utils"
+    utils = (folder / "utils.go").read_text(encoding="utf-8")
+    bound = (folder / "template_functions.go").read_text(encoding="utf-8")  # to the template that calls them
     names = {
         *re.findall(r'"(\w+)":', _between(own, "func builtins() FuncMap {", "\n}")),
         *re.findall(r'"(\w+)":', _between(generic, "var genericMap = ", "\n}")),
         *re.findall(r'sprigFuncMap\["(\w+)"\] =', utils),
+        *re.findall(r'template\.FuncMap\{"(\w+)":', bound),
     }
     return sorted(names - set(re.findall(r'delete\(sprigFuncMap, "(\w+)"\)', utils)))
 
