@@ -3,19 +3,28 @@ dies or is frozen when, and every move that began comes to its end.
 """
 
 import asyncio
-from itertools import cycle
+import time
+from itertools import cycle, pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitops_dsf.cli.status_text import queue_lines
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.stored import read_moves
+from gitops_dsf.repository.model.pace import Pace
+from gitops_dsf.views.status.queue import queue_view
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
-from tests.support.hubobjects import HUB
+from tests.support.hubobjects import HUB, NOW
 from tests.support.laws import examples
+from tests.support.pages import blocks
+from tests.support.virtual_time import wall
 
 FREE = {"c1": 40, "c2": 62, "c3": 58, "c4": 20}
 SPREAD = {"app-0": "c2", "app-1": "c3", "app-2": "c1"}
@@ -264,3 +273,32 @@ def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
                 assert replica.metric("paced_moves_waiting_seconds") == 0
 
     virtual_time.run(go())
+
+
+WRITTEN = Pace(concurrent=2, arrivals_per_cluster=1, settle_seconds=600, cooldown_seconds=3600)
+PAGE = Path(__file__).parents[4] / "docs/decisions/paced-moves.md"
+MOMENTS = (60, 300, 700, 1300)
+"""Seconds after the scores have changed."""
+
+
+def test_the_page_shows_the_queue_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty applications on the worst of four clusters: what `status` prints of one of them."""
+    monkeypatch.setattr(time, "time", NOW.timestamp)
+    said = ""
+
+    async def go() -> None:
+        nonlocal said
+        async with PaceHub(pace=WRITTEN, demand=2) as hub:
+            herd(hub, {"c1": 40, "c2": 62, "c3": 58, "c4": 55}, count=20, on="c1")
+            async with leading(hub, pace=WRITTEN):
+                for before, moment in pairwise((0, *MOMENTS)):
+                    await asyncio.sleep(moment - before)
+                    stored = hub.get("configmaps", MOVES_SCORE, namespace=HUB)
+                    assert stored is not None
+                    queue = queue_view(read_moves(stored["data"]), placements={"argocd/app-1"}, cluster=None)
+                    lines = queue_lines(queue, everything=False) if queue is not None else ()
+                    said += f"{timestamp_of(wall())}\n" + "".join(f"{line}\n" for line in lines)
+            assert hub.broken == []
+
+    virtual_time.run(go())
+    assert said in [block.text for block in blocks(PAGE, "text")]
