@@ -88,7 +88,7 @@ def test_the_page_about_scoring_apis_explains_every_file_of_a_project(tmp_path: 
 def test_the_page_about_scoring_apis_asks_metrics_and_names_reasons_of_the_agent() -> None:
     page = text_of("scores/scoring-apis.md")
     queries = re.findall(r"^\| .+ \| `(\w+[ (].*\(.*)` \|$", page, re.MULTILINE)
-    assert len(queries) == 4
+    assert len(queries) == 2
     known = {
         f"{name}{suffix}"
         for name in Metrics(cluster="c").registry._names_to_collectors
