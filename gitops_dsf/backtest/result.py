@@ -131,6 +131,19 @@ class Advice(Struct, frozen=True, kw_only=True):
         return ", ".join(text for text, each in marks if each.setting == trial.setting)
 
 
+class DemandAdvice(Struct, frozen=True, kw_only=True):
+    """A demand that recorded arrivals show."""
+
+    scorer: str
+    cases: int
+    """Arrivals that nothing else disturbed."""
+    mean: float
+    """Points of the score that they took."""
+    spread: float
+    """The standard deviation."""
+    field: AdvisedField
+
+
 class Span(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is compared."""
 
@@ -151,6 +164,8 @@ class BacktestSide(Struct, frozen=True, kw_only=True):
     gaps: Mapping[str, Mapping[str, float]]
     """The missing share of points, by name of the AddOnPlacementScore and cluster."""
     advice: Mapping[str, Advice]
+    demands: Mapping[str, tuple[DemandAdvice, ...]] = {}
+    """Demands of paced Placements that are better than those written."""
     unpaced: Mapping[str, str] = {}
     """Paced Placements that take no part in the pace, and why."""
 

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.journalfiles import add_journal_arguments, branch_files, journal_files
 from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
@@ -23,6 +25,7 @@ from gitops_dsf.wording import names_text
 if TYPE_CHECKING:
     from gitops_dsf.backtest.rawscores import Results
     from gitops_dsf.cli.progress import Step
+    from gitops_dsf.journal.record import Record
     from gitops_dsf.metricstore.answer import Answer
     from gitops_dsf.metricstore.client import MetricStore
     from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result
@@ -96,7 +99,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=WINDOW_SECONDS,
         help="a cluster chosen again within this time counts as back and forth (%(default)g)",
     )
-    parser.add_argument("--advise", action="store_true", help="try every stickiness, and several deadbands")
+    parser.add_argument(
+        "--advise",
+        action="store_true",
+        help="try every stickiness, and several deadbands; demands, too, if there is a journal",
+    )
+    add_journal_arguments(parser)
     add_output(parser, "text", "json", "markdown", "html")
     parser.add_argument(
         "--time-limit",
@@ -184,7 +192,29 @@ def _builder(
         only=[placement_key(head, name) for name in args.placement] or None,
         advice=args.advise,
         can_query=args.prometheus is not None,
+        records=_records(args, start=start),
     )
+
+
+def _records(args: argparse.Namespace, *, start: float) -> "tuple[Record, ...]":
+    """The records of the journal since the start; none without advice, or where there is no journal."""
+    if not args.advise:
+        return ()
+    from gitops_dsf.journal.lines import FILE, read
+    from gitops_dsf.repository.revision import RevisionError
+
+    try:
+        found = branch_files(args) if args.journal is None else journal_files(args)
+    except RevisionError:
+        # A folder that is no git repository has no journal.
+        return ()
+    first = f"{datetime.fromtimestamp(start, UTC):%Y-%m}.jsonl"
+    files = {
+        name: content
+        for name, content in (found[0] if found is not None else {}).items()
+        if not FILE.fullmatch(name) or name >= first
+    }
+    return read(files, explained=False).records
 
 
 def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":

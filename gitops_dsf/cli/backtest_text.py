@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> str:
     """A table of Placements, then advice, then what is not known."""
     from gitops_dsf.views.backtest.build import LIMITS
-    from gitops_dsf.views.backtest.sentences import comparisons, gaps, moved, regret, span, time_on
+    from gitops_dsf.views.backtest.sentences import comparisons, demanded, gaps, moved, regret, span, time_on
 
     head = results[-1]
     compared = [f"{results[0].side.title} compared with {head.side.title}"] if len(results) > 1 else []
@@ -36,8 +36,14 @@ def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> 
         text += "\n" + table(["placement", "", "a day", "regret", "most of the time on"], rows, right={2})
     else:
         text += "\nno Placement ranks by scores whose past is known\n"
-    if head.side.advice:
+    if head.side.advice or head.side.demands:
         text += "\nadvice\n" + "".join(_advice(head, key) for key in head.side.advice)
+        text += printable_lines(
+            line
+            for key in head.side.demands
+            for said, place in demanded(head, key)
+            for line in (f"  {key}: {said}", f"      {place}")
+        )
     unknown = [f"{key}: {why}" for key, why in head.side.unknown.items()]
     open_questions = (*unknown, *notes, *gaps(head), *LIMITS)
     return text + "\nwhat is not known\n" + printable_lines(f"  {line}" for line in open_questions)

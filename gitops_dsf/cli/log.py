@@ -2,15 +2,14 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.hubdata import moment
+from gitops_dsf.cli.journalfiles import add_journal_arguments, journal_files
 from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.names import JOURNAL_BRANCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,16 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by default",
     )
     add_fleet_directory(parser)
-    sources = parser.add_argument_group("where the journal is").add_mutually_exclusive_group()
-    sources.add_argument(
-        "--journal-branch",
-        metavar="BRANCH",
-        default=JOURNAL_BRANCH,
-        help=f"branch of the git repository in DIR, fetched before ({JOURNAL_BRANCH})",
-    )
-    sources.add_argument(
-        "--journal", metavar="PATH", type=Path, help="a file of the journal, or a folder with its files"
-    )
+    add_journal_arguments(parser)
     add_span_arguments(parser, days=DEFAULT_DAYS)
     parser.add_argument(
         "--at", metavar="TIME", type=moment, help="explain the last move of APP up to then, and list nothing"
@@ -140,9 +130,7 @@ def _read(
     from dsf_wire.text import printable
     from gitops_dsf.journal.lines import FILE, read
 
-    files, origin = (
-        (_files(args.journal), str(args.journal)) if args.journal is not None else _branch_files(args)
-    )
+    files, origin = journal_files(args)
     if since is not None:
         first = f"{datetime.fromtimestamp(since, UTC):%Y-%m}.jsonl"
         files = {
@@ -153,37 +141,3 @@ def _read(
         place = bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
         print(printable(f"{place}; it is skipped"), file=sys.stderr)
     return found
-
-
-def _files(path: Path) -> dict[str, bytes]:
-    """The files of a folder that belong to a journal, or the file itself. Raises UsageError."""
-    from gitops_dsf.journal.lines import FILE
-
-    try:
-        if not path.is_dir():
-            return {path.name: path.read_bytes()}
-        files = sorted(each for each in path.iterdir() if FILE.fullmatch(each.name))
-        if not files:
-            raise UsageError(f"{path} has no file of a journal; write a folder with files like 2026-06.jsonl")
-        return {each.name: each.read_bytes() for each in files}
-    except OSError as error:
-        raise UsageError(
-            f"cannot read the journal {path}: {error.strerror}; write a folder with files like 2026-06.jsonl"
-        ) from error
-
-
-def _branch_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str]:
-    from gitops_dsf.journal.lines import FILE
-    from gitops_dsf.repository.revision import find_branch
-
-    name = args.journal_branch
-    branch = find_branch(args.directory, name)
-    if branch is None:
-        raise UsageError(
-            f"there is no branch {name} in this clone; fetch it with git fetch origin"
-            f" +refs/heads/{name}:refs/remotes/origin/{name}, or name the journal with --journal. The"
-            " reconciler writes it if spec.reconciler.journal.enabled is true"
-        )
-    contents = branch.contents(suffixes=(".jsonl",))
-    files = {path: content for path, content in contents if FILE.fullmatch(path)}
-    return files, f"branch {branch.name} at {branch.short}"

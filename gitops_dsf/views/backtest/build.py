@@ -11,13 +11,22 @@ import numpy as np
 from dsf_wire import query
 from dsf_wire.summary import SCORED_BY_API, PublishRule
 from gitops_dsf.backtest.advice import DEADBANDS, advise
+from gitops_dsf.backtest.demand import Arrival, measure
 from gitops_dsf.backtest.figures import figures
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.phases import moves_with_phases
 from gitops_dsf.backtest.publication import Publication
 from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.backtest.rawscores import Results, Values
-from gitops_dsf.backtest.result import Advice, AdvisedField, BacktestResult, BacktestSide, Span, Trial
+from gitops_dsf.backtest.result import (
+    Advice,
+    AdvisedField,
+    BacktestResult,
+    BacktestSide,
+    DemandAdvice,
+    Span,
+    Trial,
+)
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.errors import UsageError
@@ -27,6 +36,8 @@ from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import timestamp_of
+from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.timeline import by_placement, times
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.plan.summaries import cluster_label, summarise
@@ -46,6 +57,8 @@ WAITED: Final = 0.1
 """Clusters whose first score comes within this part of the span after the first one of all are waited for."""
 LATEST: Final = 0.9
 """A score that begins after this part of the span has too little of a past."""
+MOST_DEMAND: Final = 200
+"""The largest demand that may be written."""
 OUT_OF_TIME: Final = "the time limit was over before it was decided"
 LIMITS: Final = (
     "agents score at moments of their own; (2 to 9) are the fewest and the most moves with four sets of them",
@@ -215,8 +228,12 @@ class BacktestBuilder:
         only: Collection[str] | None = None,
         advice: bool = False,
         can_query: bool = False,
+        records: Sequence[Record] = (),
     ) -> None:
-        """`can_query` says that the history comes from a store that evaluates queries."""
+        """`can_query` says that the history comes from a store that evaluates queries. `records` are those
+        of the journal, for advice on demands.
+        """
+        self._records = records
         self._snapshot = snapshot
         self._can_query = can_query
         self._start, self._end = start, end
@@ -423,6 +440,7 @@ class BacktestBuilder:
             unknown=side.unknown | undecided,
             gaps=dict(self._gaps(side)),
             advice=dict(_advice(side, found, histories, window, stop)) if len(histories) > 1 else {},
+            demands=dict(_demands(side, found, self._records)) if len(histories) > 1 else {},
             unpaced=dict.fromkeys(side.alone, "not asked for")
             | {
                 key: "its filters depend on time or on its decision" if key in found.lines else "not decided"
@@ -480,6 +498,51 @@ def _advice(
         if advice is not None:
             fields = tuple(_fields(advice.recommended, item, side.fleet))
             yield contest.key, msgspec.structs.replace(advice, fields=fields)
+
+
+def _demands(
+    side: _Side, found: Backtest, records: Sequence[Record]
+) -> Iterator[tuple[str, tuple[DemandAdvice, ...]]]:
+    """The demands to write, by Placement: those that differ clearly from what is written."""
+    moves = {
+        key: [
+            Arrival(at=at, joined=each.joined, left=each.left, exact=each.kind == "Change")
+            for at, each in zip(times(known), known, strict=True)
+            if each.joined or each.left
+        ]
+        for key, known in by_placement(records).items()
+    }
+    everybody = [each for known in moves.values() for each in known]
+    for item in side.fleet.resolved.placements:
+        key = f"{item.namespace}/{item.name}"
+        if key not in side.paced or key not in moves or key in side.unknown:
+            continue
+        advised = []
+        for index, term in enumerate(side.paced[key].ranking.terms):
+            measured = measure(moves[key], everybody=everybody, term=term, columns=found.columns)
+            if measured is None:
+                continue
+            value = min(MOST_DEMAND, round(measured.mean))
+            if value != term.demand and abs(measured.mean - term.demand) > 2 * measured.error:
+                position = item.written.at("spec", "scores", index, "demand")
+                field_ = AdvisedField(
+                    file=position.file,
+                    line=position.line,
+                    field=f"spec.scores[{index}].demand",
+                    before=term.demand,
+                    after=value,
+                )
+                advised.append(
+                    DemandAdvice(
+                        scorer=item.scores[index].scorer,
+                        cases=measured.cases,
+                        mean=measured.mean,
+                        spread=measured.spread,
+                        field=field_,
+                    )
+                )
+        if advised:
+            yield key, tuple(advised)
 
 
 def _fields(setting: Trial, item: ResolvedPlacement, fleet: FleetVersion) -> Iterator[AdvisedField]:

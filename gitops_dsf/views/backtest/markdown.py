@@ -6,6 +6,7 @@ from gitops_dsf.views.backtest.build import LIMITS, Result
 from gitops_dsf.views.backtest.sentences import (
     advised,
     comparisons,
+    demanded,
     differs,
     gaps,
     moved,
@@ -43,11 +44,14 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     if len(rows) > MOST_ROWS:
         lines.append(f"\n{len(rows) - MOST_ROWS} more are in the JSON output.")
     changing = [key for key, item in head.side.advice.items() if item.changes]
-    if changing:
+    if changing or head.side.demands:
         lines += ["", "**Advice**", ""]
         for key in changing[:MOST_ROWS]:
             lines.append(f"- {code(key)}: {escaped(advised(head, key))}")
             lines += [f"  - {escaped(place)}" for place in places(head, key)]
+        for key in [*head.side.demands][:MOST_ROWS]:
+            for said, place in demanded(head, key):
+                lines += [f"- {code(key)}: {escaped(said)}", f"  - {escaped(place)}"]
     open_questions = [f"{code(key)}: {escaped(why)}" for key, why in head.side.unknown.items()]
     lines += ["", "<details><summary>What a backtest does not know</summary>", ""]
     lines += [f"- {text}" for text in open_questions[:MOST_ROWS]]

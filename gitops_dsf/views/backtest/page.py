@@ -17,6 +17,7 @@ from gitops_dsf.views.backtest.build import LIMITS, Result
 from gitops_dsf.views.backtest.sentences import (
     advised,
     comparisons,
+    demanded,
     differs,
     gaps,
     moved,
@@ -109,7 +110,8 @@ def _placement(results: Sequence[Result], key: str, before: Figures | None, afte
     if before is not None and differs(before, after):
         sides.append((results[0], before, f"as in {results[0].side.title}"))
     charts = _charts(sides, key)
-    return section(key, note, charts + (_advice(head, key) if key in head.side.advice else ""))
+    demands = "".join(f"<p>{escape(said)}</p><p>{escape(place)}</p>" for said, place in demanded(head, key))
+    return section(key, note, charts + (_advice(head, key) if key in head.side.advice else "") + demands)
 
 
 def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:

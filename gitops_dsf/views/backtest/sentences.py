@@ -106,6 +106,17 @@ def places(result: Result, key: str) -> Iterator[str]:
         yield text + (f"; it also concerns {listed(each.also)}" if each.also else "")
 
 
+def demanded(result: Result, key: str) -> Iterator[tuple[str, str]]:
+    """A sentence on each demand that recorded moves show, and where to write it."""
+    for each in result.side.demands.get(key, ()):
+        field = each.field
+        said = (
+            f"demand {field.after} of {each.scorer} instead of {field.before}: {each.cases} recorded arrivals"
+            f" took {each.mean:.1f} points on average, with a standard deviation of {each.spread:.1f}"
+        )
+        yield said, f"{field.file}:{field.line}: {field.field}: {field.after} instead of {field.before}"
+
+
 def settings(trial: Trial) -> str:
     """`stickiness 20`, or `stickiness 20 and deadband 5`."""
     deadband = trial.deadband

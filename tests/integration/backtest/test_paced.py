@@ -3,9 +3,12 @@
 import json
 import subprocess
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from gitops_dsf.journal.lines import appended
+from gitops_dsf.journal.record import new_record
 from tests.integration.preview.gitfleet import GitFleet
 from tests.integration.preview.herd import SCORES, herd_fleet
 from tests.support.commandline import gitops_dsf
@@ -116,3 +119,67 @@ def test_advice_leaves_the_pace_out_and_says_so(tmp_path: Path) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
     said = _said(fleet, _history(tmp_path), "--placement", "app-19", "--advise")
     assert "argocd/app-19: keep stickiness 10 (without the pace): it does not flap" in said
+
+
+def _journal(folder: Path, *, count: int) -> tuple[Path, Path]:
+    """app-03 goes from c1 to c2 and back, every two hours, and takes 6 points where it runs: the journal, and
+    the history.
+    """
+    records, came, before = [], list[int](), "c1"
+    for number in range(2 * count):
+        at, cluster = START + 3600 + number * 7200, "c1" if number % 2 else "c2"
+        record = new_record(
+            placement="argocd/app-03",
+            number=number + 1,
+            time=datetime.fromtimestamp(at, UTC),
+            kind="Change",
+            before=[before],
+            after=[cluster],
+        )
+        records.append(record)
+        came += [at] if cluster == "c2" else []
+        before = cluster
+    journal = folder / "journal"
+    journal.mkdir()
+    for name, content in appended({}, records).items():
+        (journal / name).write_bytes(content)
+
+    def score(name: str) -> Value:
+        def free(at: float) -> float:
+            there = any(since + 60 <= at < since + 7260 for since in came)
+            return 50.0 - 6 * (there if name == "c2" else not there if name == "c1" else 0)
+
+        return free
+
+    values = {("cpu", name): score(name) for name in SCORES}
+    path = folder / "scores.json"
+    end = START + 4 * HOUR * count + HOUR
+    path.write_bytes(answer_of(matrix(values, start=START, end=end, step=60)))
+    return journal, path
+
+
+def test_recorded_arrivals_show_the_demand(tmp_path: Path) -> None:
+    """What is written is told by line. Few arrivals, and a journal of other applications, tell nothing."""
+    fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
+    journal, history = _journal(tmp_path, count=6)
+    words = ("--advise", "--placement", "app-03", "--journal", str(journal))
+    said = _said(fleet, history, *words)
+    [advised] = _head(fleet, history, *words)["demands"]["argocd/app-03"]
+    told = "demand 6 of cpu instead of 0: 12 recorded arrivals took 6.0 points on average, with a standard"
+    assert f"  argocd/app-03: {told} deviation of 0.0\n" in said
+    place = advised["field"]
+    assert f"      {place['file']}:{place['line']}: spec.scores[0].demand: 6 instead of 0\n" in said
+    line = (fleet.path / place["file"]).read_text().splitlines()[place["line"] - 1]
+    assert "scorer: cpu" in line
+    assert told in _said(fleet, history, *words, "-o", "markdown")
+    assert told in _said(fleet, history, *words, "-o", "html")
+    other = ("--advise", "--placement", "app-04", "--journal", str(journal))
+    assert _head(fleet, history, *other)["demands"] == {}
+    assert _head(fleet, history, *words[:3])["demands"] == {}, "this clone has no journal"
+
+
+def test_a_demand_that_is_written_right_is_not_told(tmp_path: Path) -> None:
+    fleet = herd_fleet(tmp_path / "fleet", demand=6, stickiness=10)
+    journal, history = _journal(tmp_path, count=6)
+    words = ("--advise", "--placement", "app-03", "--journal", str(journal))
+    assert _head(fleet, history, *words)["demands"] == {}
