@@ -380,6 +380,8 @@ READERS: Final[Mapping[str, Reader]] = {
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\n", "given: {", "expect: {",
             "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n",
             "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n",
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\n", "action: Drain", "schedule: {days: [",
+            "zone: ", "start: '2000-01-01T00:00:00+23:59'", "end: '2999-12-31T23:59:59-23:59'",
             "---\n", "metadata: {name: ", "labels: {", "spec: {", "source: {", "type: Kubernetes",
             "type: OpenTelemetry", "ref: a", "variants: [", "clusterSelector: {matchLabels: {",
             "matchExpressions: [{key: a, operator: In, values: [", "host: 'http://a.svc'", "auth: {",
