@@ -39,7 +39,7 @@ from tests.hub.scenario.placements import (
     binding,
     builtin,
     clusters_in_set,
-    decided,
+    clusters_of,
     exact,
     placement,
     publish,
@@ -101,7 +101,10 @@ class Herd:
         return item
 
     def where(self) -> dict[str, tuple[str, ...]]:
-        return {name: tuple(decided(self.hub, name, namespace=ARGOCD)) for name in self.names}
+        found: dict[str, list[str]] = {name: [] for name in self.names}
+        for page in self.hub.list(DECISION, namespace=ARGOCD):
+            found.get(page["metadata"]["labels"][PLACEMENT_LABEL], []).extend(clusters_of(page))
+        return {name: tuple(sorted(clusters)) for name, clusters in found.items()}
 
     def counts(self) -> Counter[str]:
         return Counter(cluster for clusters in self.where().values() for cluster in clusters)
@@ -109,7 +112,7 @@ class Herd:
     def measure(self) -> dict[str, int]:
         """Publishes what is free on each cluster now, as its agent would; returns it."""
         counts = self.counts()
-        found = {name: max(-100, free - DEMAND * counts[name]) for name, free in self.free.items()}
+        found = {name: max(-100, min(100, free - DEMAND * counts[name])) for name, free in self.free.items()}
         for cluster, value in found.items():
             publish(self.hub, cluster, RESOURCE, {RESOURCE: value})
         return found
@@ -203,6 +206,49 @@ def herd(scene: Herd) -> Iterator[Herd]:
     scene.measure()
     yield scene
     scene.forget()
+
+
+class History:
+    """Every version of the decisions and of the ledger since a moment, in the order of the API server."""
+
+    def __init__(self, herd: Herd) -> None:
+        self._herd, self._paths = herd, {}
+        for kind, namespace in ((DECISION, ARGOCD), (CONFIG_MAP, HUB_NAMESPACE)):
+            path = herd.hub.path(kind, namespace=namespace)
+            self._paths[path] = str(herd.hub.request("GET", path)["metadata"]["resourceVersion"])
+        self._where, self._seen = herd.where(), dict[int, Object]()
+
+    def read(self) -> None:
+        """Reads on. In time: an API server forgets old versions."""
+        for path, version in self._paths.items():
+            for item in self._herd.hub.changes(path, since=version):
+                self._paths[path] = item["metadata"]["resourceVersion"]
+                self._seen[int(self._paths[path])] = item
+
+    def judge(self, pace: Object) -> list[tuple[str, str, str]]:
+        """The moves in their order. Each was admitted and under way when OCM made it, and the pace held."""
+        self.read()
+        moves, under_way = list[tuple[str, str, str]](), set[tuple[str, str, str]]()
+        for version in sorted(self._seen):
+            item = self._seen[version]
+            if item["metadata"]["name"] == MOVES_SCORE:
+                ledger = read_ledger(item["data"]["ledger"])
+                under_way = {
+                    (each.placement.partition("/")[2], each.source, each.target)
+                    for each in ledger.under_way
+                    if each.admitted
+                }
+                arrivals = Counter(target for _, _, target in under_way)
+                assert len(under_way) <= pace["concurrent"], ledger
+                assert max(arrivals.values(), default=0) <= pace["arrivalsPerCluster"], ledger
+                continue
+            name = item["metadata"].get("labels", {}).get(PLACEMENT_LABEL)
+            if name in self._where and (found := tuple(sorted(clusters_of(item)))) != self._where[name]:
+                (source,), (target,) = self._where[name], found
+                moves.append((name, source, target))
+                assert moves[-1] in under_way, f"{moves[-1]} among {under_way}"
+                self._where[name] = found
+        return moves
 
 
 def admitted(reconciler: Reconciler) -> float:
@@ -301,26 +347,29 @@ def window(action: str, *clusters: str, seconds: float = 86_400) -> Object:
 
 
 def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
-    """Ten applications leave the cluster that is best by its scores, never more than two at a time, while the
-    reconciler is killed twice. Nobody returns when the drain is over, and the taint of somebody else stays.
+    """Fifty applications leave the cluster that is best by its scores, each one once and within the pace,
+    while the reconciler is killed twice. The taint goes when the window ends, nobody returns, and the taint
+    of somebody else stays.
     """
-    herd.place(10)
+    herd.place(50)
     herd.all_on("herd1")
-    herd.free = {"herd1": 100, "herd2": 40, "herd3": 38, "herd4": 36}
+    herd.free = {"herd1": 200, "herd2": 60, "herd3": 58, "herd4": 56}
     herd.measure()
     herd.hub.patch(MANAGED_CLUSTER, "herd1", {"spec": {"taints": [KEPT]}})
+    history = History(herd)
     herd.maintain(window("Drain", "herd1"))
-    pace = {**PACE, "arrivalsPerCluster": 2, "settleSeconds": 2}
-    most = 0
+    pace = {
+        **PACE,
+        "concurrent": 6,
+        "arrivalsPerCluster": 2,
+        "settleSeconds": 1,
+        "cooldownSeconds": 600,
+    }
 
     def left(count: int) -> bool:
-        nonlocal most
-        herd.measure()
-        under_way = {each.placement for each in herd.ledger().under_way if each.admitted}
-        most = max(most, len(under_way), len({name for items in herd.items().values() for name in items}))
-        return herd.counts()["herd1"] <= count
+        return herd.measure() != {} and herd.counts()["herd1"] <= count
 
-    for count in (8, 4):
+    for count in (34, 17):
         with herd.reconciling(pace) as running:
             wait_for(
                 lambda count=count: left(count),  # type: ignore[misc]
@@ -328,6 +377,7 @@ def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
                 seen=herd.ledger,
             )
             os.kill(running.process.pid, signal.SIGKILL)
+        history.read()
     with herd.reconciling(pace) as running:
         wait_for(lambda: left(0), what="nobody is left", seen=herd.ledger)
         assert herd.taints("herd1") == {KEPT["key"]: "PreferNoSelect", MAINTENANCE_TAINT: "NoSelectIfNew"}
@@ -340,15 +390,17 @@ def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
         wait_for(lambda: not list(herd.ledger().under_way), what="every move has ended", seen=herd.ledger)
         herd.free["herd1"] = -50
         herd.measure()
-        herd.maintain()
+        herd.maintain(window("Drain", "herd1", seconds=1))
         wait_for(
             lambda: herd.taints("herd1") == {KEPT["key"]: "PreferNoSelect"},
             what="our taint is gone",
             seen=lambda: herd.taints("herd1"),
         )
         hold_for(lambda: not herd.counts()["herd1"], what="nobody returns", seconds=2)
-    assert 1 <= most <= pace["concurrent"]
-    assert sum(herd.counts().values()) == 10
+    moves = history.judge(pace)
+    assert Counter(name for name, _, _ in moves) == dict.fromkeys(herd.names, 1)
+    assert {source for _, source, _ in moves} == {"herd1"}
+    assert sum(herd.counts().values()) == 50
 
 
 def test_a_cordon_ends_with_its_window(herd: Herd) -> None:

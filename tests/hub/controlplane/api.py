@@ -9,7 +9,7 @@ validate strictly: an unknown or duplicate field is an error.
 import json
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -206,6 +206,16 @@ class Client:
             message=status.get("message", answer.text[:500]),
             request=f"{method} {path}",
         )
+
+    def changes(self, path: str, *, since: str) -> Sequence[Object]:
+        """Every version of the objects at a path after a resourceVersion, as a watch tells them; deleted
+        objects as they were.
+        """
+        query = {"watch": "1", "resourceVersion": since, "timeoutSeconds": "1"}
+        answer = self._http.get(path, params=query).raise_for_status()
+        events = [json.loads(line) for line in answer.text.splitlines()]
+        assert all(event["type"] != "ERROR" for event in events), events[-1]
+        return [event["object"] for event in events]
 
     def _resource(self, version: str, kind: str) -> _Resource:
         known = self._resources.get(version, {})
