@@ -101,6 +101,13 @@ def test_the_table_of_compatible_versions_has_the_oldest_versions() -> None:
     assert minimum["Python, for the command line"] == python.removeprefix(">=")
 
 
+def test_the_oldest_argocd_runs_every_night() -> None:
+    assert required(PINS["Argo CD"], "argocd-oldest/go.mod") == "v" + ".".join(map(str, oldest("Argo CD")))
+    assert "FAMILY=kubernetes,ocm,argocd-oldest" in (ROOT / ".github/workflows/nightly.yaml").read_text(
+        "utf-8"
+    )
+
+
 def test_the_release_signs_with_the_cosign_that_is_tested() -> None:
     workflow = (ROOT / ".github/workflows/release.yaml").read_text("utf-8")
     tested = required("github.com/sigstore/cosign/v3", "cosign/go.mod")

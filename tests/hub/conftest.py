@@ -43,6 +43,8 @@ LONGEST = (
 them.
 """
 LOG_LINES = 12
+ARGOCD = ("argocd", "argocd-oldest")
+"""The first of these that FAMILY has runs; tests ask for the first."""
 HANGING_SECONDS = 1200
 """After which a test hangs; its waits have bounds of their own."""
 
@@ -81,6 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     first = {SUITE / f"test_{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
     chosen = chosen_families()
+    available = {*chosen, *(ARGOCD[:1] if set(ARGOCD) & set(chosen) else ())}
     for item in items:
         if SUITE not in item.path.parents:
             continue
@@ -93,7 +96,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             needed.add("kubernetes")
         if "argocd" in fixtures:
             needed.add("argocd")
-        if missing := sorted(needed - set(chosen)):
+        if missing := sorted(needed - available):
             item.add_marker(
                 pytest.mark.skip(reason=f"needs {', '.join(missing)}, not in FAMILY={','.join(chosen)}")
             )
@@ -162,15 +165,24 @@ def git_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
 
 
 @pytest.fixture(scope="session")
+def argocd_binaries(families: tuple[str, ...]) -> Binaries:
+    """The Argo CD that FAMILY chooses."""
+    return obtain(next(name for name in ARGOCD if name in families))
+
+
+@pytest.fixture(scope="session")
 def argocd(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, control_plane: ControlPlane
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    control_plane: ControlPlane,
+    argocd_binaries: Binaries,
 ) -> Iterator[ArgoCD]:
     """Argo CD on the hub, with nothing in it but the default project. Knows no spoke until
     `add_cluster_secret`.
     """
     folder = tmp_path_factory.mktemp("argocd")
     running = ArgoCD(
-        binaries=obtain("argocd"), processes=control_plane.processes, folder=folder, hub=control_plane.hub
+        binaries=argocd_binaries, processes=control_plane.processes, folder=folder, hub=control_plane.hub
     )
     started = time.monotonic()
     running.install()

@@ -16,7 +16,7 @@ def test_github_takes_the_workflows(tmp_path: Path) -> None:
     """Keys, expressions, contexts, schedules and the names of jobs."""
     assert gitops_dsf("init", "fleet", "--forge", "github", cwd=tmp_path).returncode == 0
     files = [*(tmp_path / "fleet/.github/workflows").iterdir(), *OURS.iterdir()]
-    assert len(files) == 3
+    assert len(files) == 4
     done = subprocess.run(
         [obtain("actionlint").path("actionlint"), "-shellcheck=", "-pyflakes=", *files],
         capture_output=True,
