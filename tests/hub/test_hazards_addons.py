@@ -128,7 +128,7 @@ def test_two_current_cluster_permissions_collide(hub: Client) -> None:
     with defined(hub, [second, *items]):
         hub.apply(managed_cluster_addon(addon, "cluster1"))
         wait_for(
-            lambda: "cannot change roleRef" in registration(hub, addon).get("message", ""),
+            lambda: "roleRef: Invalid value" in registration(hub, addon).get("message", ""),
             what="the registration fails for good",
             seen=lambda: registration(hub, addon),
         )
