@@ -66,6 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="mounted Secret: token, or username and password, or ssh-privatekey and known_hosts",
     )
     parser.add_argument(
+        "--credentials",
+        metavar="DIR",
+        type=Path,
+        help="mounted Secrets that scoring.auth of scorers names, each value in the file <secret>/<key>",
+    )
+    parser.add_argument(
         "--work-dir", metavar="DIR", type=Path, help="where the shallow clone is kept (a temporary folder)"
     )
 
@@ -113,6 +119,7 @@ def _settings(args: argparse.Namespace) -> "Settings":
         metrics_port=int(port),
         git=_git(args, spec) if spec.reconciler.uses_git else None,
         placement_namespaces=tuple(args.placement_namespace),
+        secrets=args.credentials,
     )
 
 

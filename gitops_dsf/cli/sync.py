@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsf_wire.text import printable, printable_lines
@@ -23,8 +24,7 @@ examples:
   gitops-dsf sync --check                       write nothing; exit 1 when a lock differs from what its page says
   gitops-dsf sync --check -o json               field by field, for programs
 
-Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage. No token is sent
-to any page."""  # noqa: E501
+Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage."""  # noqa: E501
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout", type=float, default=10.0, metavar="SECONDS", help="total time for each page (10)"
+    )
+    parser.add_argument(
+        "--credentials",
+        metavar="DIR",
+        type=Path,
+        help="folder with the Secrets that scoring.auth names, each value in the file <secret>/<key>",
     )
     add_output(parser, "text", "json")
 
@@ -53,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     check_has_settings(args.directory)
     if not 0 < args.timeout <= 600:
         raise UsageError(f"--timeout {args.timeout:g}: write seconds above 0, at most 600")
+    if args.credentials is not None and not args.credentials.is_dir():
+        raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     plan = asyncio.run(_plan(args))
     if not args.check:
         from gitops_dsf.repository.write import write_files
@@ -74,7 +82,8 @@ async def _plan(args: argparse.Namespace) -> "SyncPlan":
         ) from error
     from gitops_dsf.sync.plan import plan_sync
 
-    async with Fetcher(limits=FetchLimits(seconds=args.timeout)) as fetcher:
+    limits = FetchLimits(seconds=args.timeout)
+    async with Fetcher(limits=limits, secrets=args.credentials) as fetcher:
         return await plan_sync(args.directory, fetcher=fetcher, only=args.scorer)
 
 

@@ -37,14 +37,42 @@ class SecretRef(Struct, frozen=True):
     name: str = ""
 
 
-class OAuth2(Struct, frozen=True, rename="camel"):
-    client_secret_ref: SecretRef | None = None
+class KeyRef(SecretRef, frozen=True):
+    key: str = ""
+
+
+class ClientSecret(
+    SecretRef, frozen=True, rename={"client_id_key": "clientIDKey", "client_secret_key": "clientSecretKey"}
+):
+    client_id_key: str = "client-id"
+    client_secret_key: str = "client-secret"  # noqa: S105 - the name of a key
+
+
+class CertificateSecret(SecretRef, frozen=True, rename="camel"):
+    certificate_key: str = "tls.crt"
+    private_key_key: str = "tls.key"
+
+
+class OAuth2(
+    Struct,
+    frozen=True,
+    rename={
+        "client_secret_ref": "clientSecretRef",
+        "token_url": "tokenURL",
+        "client_authentication": "clientAuthentication",
+    },
+):
+    client_secret_ref: ClientSecret | None = None
+    token_url: str = ""
+    scopes: tuple[str, ...] = ()
+    audience: str = ""
+    client_authentication: str = ""
 
 
 class Auth(Struct, frozen=True, rename="camel"):
-    token_secret_ref: SecretRef | None = None
+    token_secret_ref: KeyRef | None = None
     oauth2: OAuth2 | None = None
-    client_certificate_secret_ref: SecretRef | None = None
+    client_certificate_secret_ref: CertificateSecret | None = None
 
     @property
     def secrets(self) -> frozenset[str]:

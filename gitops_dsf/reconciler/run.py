@@ -58,7 +58,10 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
     async with (
         lease_api,
         HubApi(load=load, left=leadership.left) as api,
-        Fetcher(limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT)) as fetcher,
+        Fetcher(
+            limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT),
+            secrets=settings.secrets,
+        ) as fetcher,
         serve_pages(
             host=settings.metrics_host,
             port=settings.metrics_port,
@@ -106,6 +109,7 @@ def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Contro
         shared,
         fetcher=fetcher,
         interval=spec.probe.interval_seconds,
+        allowed=settings.spec.allowed_token_hosts,
         flapping=flapping if spec.journal.enabled else None,
     )
     suspension = SuspensionController(
@@ -133,6 +137,10 @@ def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Contro
         found["journal"] = JournalController(shared, git=git, settings=spec.journal, flapping=flapping).run
     if git is not None and spec.proposals.kinds:
         found["proposals"] = ProposalController(
-            shared, git=git, settings=spec.proposals, page_seconds=spec.probe.timeout_seconds
+            shared,
+            git=git,
+            settings=spec.proposals,
+            page_seconds=spec.probe.timeout_seconds,
+            secrets=settings.secrets,
         ).run
     return found

@@ -43,6 +43,8 @@ class Settings:
     """None: nothing is written to git."""
     placement_namespaces: tuple[str, ...] = ()
     """Namespaces outside of Argo CD's whose decisions are in the snapshot too."""
+    secrets: Path | None = None
+    """Folder with the credentials of /config pages. It is read for each use."""
 
 
 def read(path: Path) -> FleetRepositorySpec:

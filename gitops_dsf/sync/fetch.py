@@ -1,14 +1,17 @@
-"""GET of public pages of scoring APIs: bounded in time and size, on the origin that was asked for, every
-failure with its kind.
-
-No token is ever sent: /config and /healthz are public by contract (docs/scores/locks.md#how-pages-are-asked).
+"""GET of pages of scoring APIs: bounded in time and size, on the origin that was asked for, every
+failure with its kind (docs/scores/locks.md#how-pages-are-asked).
 """
 
 import asyncio
 import http
 import itertools
+import random
 import ssl
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urljoin, urlsplit
@@ -17,11 +20,14 @@ import httpx
 import msgspec
 
 from dsf_runtime import answers, heads
-from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide, retry_after
+from dsf_runtime.clock import SystemClock
+from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
 from dsf_wire.text import printable
 from gitops_dsf import __version__
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.sync.config import ConfigError, read_config
+from gitops_dsf.sync.credentials import Credentials, Request, Shown
 
 USER_AGENT: Final = f"gitops-dsf/{__version__}"
 MAX_REDIRECTS: Final = 3
@@ -50,6 +56,8 @@ class Fault:
 
     reason: str
     message: str
+    status: int = 0
+    """The HTTP status, if that is why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,15 +85,24 @@ class FetchLimits:
 class _RefusedError(Exception):
     """Carries a Fault out of the exchange."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, *, status: int = 0) -> None:
         super().__init__(message)
-        self.fault = Fault(reason=reason, message=message)
+        self.fault = Fault(reason=reason, message=message, status=status)
 
 
 class Fetcher:
     """Owns the connections of one event loop. An asynchronous context manager."""
 
-    def __init__(self, *, limits: FetchLimits | None = None, trust: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        limits: FetchLimits | None = None,
+        trust: ssl.SSLContext | None = None,
+        secrets: Path | None = None,
+    ) -> None:
+        """`secrets` is the folder with the files of Secrets: <name>/<key>."""
+        tokens = AccessTokens(clock=SystemClock(), rng=random.Random())  # noqa: S311 - pauses
+        self._credentials = Credentials(folder=secrets, tokens=tokens, ask=self._ask)
         self._limits = limits or FetchLimits()
         self._admission = asyncio.Semaphore(self._limits.concurrent)
         context = trust or httpx.create_ssl_context()
@@ -113,23 +130,67 @@ class Fetcher:
         for lane in self._lanes:
             await lane.aclose()
 
-    async def get(self, url: str) -> Page | Fault:
-        """One page. Never raises for what the other side, the network or the URL does."""
+    async def get(self, request: Request | str) -> Page | Fault:
+        """One page. Never raises for what the other side, the network, the URL or a Secret does."""
+        if isinstance(request, str):
+            request = Request(url=request)
         async with self._admission:
-            try:
-                with as_call_faults(url=url, seconds=self._limits.seconds):
-                    async with asyncio.timeout(self._limits.seconds):
-                        return await self._follow(url)
-            except _RefusedError as refused:
-                return refused.fault
-            except CallFault as fault:
-                return Fault(reason=_REASONS[fault.kind], message=str(fault))
+            shown = await self._credentials.shown(request)
+            answer = await self._get(request.url, shown)
+            if isinstance(answer, Fault) and answer.status == http.HTTPStatus.UNAUTHORIZED and shown.token:
+                renewed = await self._credentials.shown(request, refused=shown.token)
+                if renewed.token != shown.token:
+                    shown, answer = renewed, await self._get(request.url, renewed)
+        if isinstance(answer, Fault):
+            return replace(answer, message=hide(f"{answer.message}{_missing(answer, shown)}", shown.token))
+        if shown.token and shown.token.encode() in answer.body:
+            return Fault(reason="Protocol", message=f"{display(answer.url)} repeats the token that it got")
+        return answer
 
-    async def _follow(self, url: str) -> Page:
-        target, lane = url, next(self._next)
+    async def _get(self, url: str, shown: Shown) -> Page | Fault:
+        try:
+            with as_call_faults(url=url, seconds=self._limits.seconds):
+                async with asyncio.timeout(self._limits.seconds), self._lane_for(shown) as lane:
+                    return await self._follow(url, shown, lane)
+        except _RefusedError as refused:
+            return refused.fault
+        except CallFault as fault:
+            return Fault(reason=_REASONS[fault.kind], message=str(fault))
+
+    @asynccontextmanager
+    async def _lane_for(self, shown: Shown) -> AsyncIterator[httpx.AsyncClient]:
+        """Connections with a client certificate are nobody else's."""
+        if shown.trust is None:
+            yield next(self._next)
+        else:
+            async with self._lane(shown.trust) as lane:
+                yield lane
+
+    async def _ask(self, client: Client) -> bytes:
+        """The answer of a token server. Raises TokenError."""
+        headers, body = client.request()
+        url, seconds = client.token_url, self._limits.seconds
+        try:
+            _check(url)
+            with as_call_faults(url=url, seconds=seconds):
+                async with (
+                    asyncio.timeout(seconds),
+                    next(self._next).stream("POST", url, headers=headers, content=body) as response,
+                ):
+                    if response.is_success:
+                        return bytes(await answers.read(response, limit=ANSWER_BYTES))
+                    raise TokenError(
+                        f"{display(url)} answers {response.status_code}",
+                        retry_after=retry_after(response.headers, now=time.time()),
+                    )
+        except (_RefusedError, CallFault) as fault:
+            raise TokenError(str(fault)) from None
+
+    async def _follow(self, url: str, shown: Shown, lane: httpx.AsyncClient) -> Page:
+        target = url
         for _ in range(MAX_REDIRECTS + 1):
             _check(target)
-            async with lane.stream("GET", target) as response:
+            async with lane.stream("GET", target, headers=shown.headers) as response:
                 if not response.is_redirect or "location" not in response.headers:
                     return await self._read(response, target)
                 target = _next(target, response.headers["location"], response.status_code)
@@ -139,10 +200,18 @@ class Fetcher:
         status = response.status_code
         if not response.is_success:
             words = http.HTTPStatus(status).phrase if status in http.HTTPStatus.__members__.values() else ""
-            raise _RefusedError("Status", f"{display(url)} answers {status} {words}".rstrip())
+            raise _RefusedError("Status", f"{display(url)} answers {status} {words}".rstrip(), status=status)
         body = await answers.read(response, limit=self._limits.answer_bytes)
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         return Page(url=url, media=media, body=bytes(body))
+
+
+def _missing(fault: Fault, shown: Shown) -> str:
+    """What is said about credentials after a failure that they may explain."""
+    if fault.status in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
+        return f"; {shown.problem or 'it refuses the credentials that scoring.auth names'}"
+    without = shown.without_certificate and fault.reason in {"Connection", "Protocol"}
+    return f"; {shown.problem}" if without else ""
 
 
 def read_page(page: Page) -> Config:
@@ -171,7 +240,7 @@ def _check(url: str) -> None:
     except ValueError:
         usable = credentials = False
     if credentials:
-        raise _RefusedError("BadURL", f"{display(url)} holds credentials; this page is public, remove them")
+        raise _RefusedError("BadURL", f"{display(url)} holds credentials; remove them")
     if not usable:
         raise _RefusedError("BadURL", f"{display(url)} is not an http or https URL")
 

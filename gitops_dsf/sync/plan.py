@@ -3,17 +3,22 @@ nothing.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+
+import msgspec
 
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.drift import Config
+from gitops_dsf.hub.scorers import Auth
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import read_text
 from gitops_dsf.sync.config import ConfigError
+from gitops_dsf.sync.credentials import Request, page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
 from gitops_dsf.sync.result import LockResult, LockState, SyncPlan
 from gitops_dsf.sync.weigh import lock_file, weigh
@@ -33,20 +38,37 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
         for file in {lock_file(item.name, locks) for item in scorers}
         if (root / file).exists()
     }
-    weighed = weigh(loaded=loaded, declared=declared, texts=texts, answers=await _ask(scorers, fetcher))
+    spec = declared.repository.value.spec if declared.repository is not None else None
+    requests = {
+        item.name: _request(item.value, locks.get(item.name), spec.allowed_token_hosts if spec else ())
+        for item in scorers
+    }
+    weighed = weigh(loaded=loaded, declared=declared, texts=texts, answers=await _ask(requests, fetcher))
     others = _unreadable(declared, only) + ([] if only else _unused(declared))
     outcomes = sorted((*others, *weighed.outcomes), key=lambda found: (found.scorer, found.verdict))
     return SyncPlan(outcomes=tuple(outcomes), files=weighed.files)
 
 
-async def _ask(scorers: Collection[Item[DynamicScorer]], fetcher: Fetcher) -> dict[str, Config | str]:
-    """For each scorer, its page or the reason why it was refused. Scorers that share a page share one
-    request.
+def _request(scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Collection[str]) -> Request:
+    spec = scorer.spec
+    auth = spec.scoring.auth
+    locked = lock.value.spec.config.scoring.host if lock is not None else None
+    return page_request(
+        spec.config_url,
+        auth=None if auth is None else msgspec.convert(auth.model_dump(mode="json", exclude_none=True), Auth),
+        scoring_url=locked or spec.scoring.host or spec.config_url,
+        allowed=allowed,
+    )
+
+
+async def _ask(requests: Mapping[str, Request], fetcher: Fetcher) -> dict[str, Config | str]:
+    """For each scorer, its page or the reason why it was refused. Scorers that share a page and credentials
+    share one request.
     """
-    urls = sorted({item.value.spec.config_url for item in scorers})
-    pages = await asyncio.gather(*(fetcher.get(url) for url in urls))
-    answers = {url: _read(page) for url, page in zip(urls, pages, strict=True)}
-    return {item.name: answers[item.value.spec.config_url] for item in scorers}
+    different = list(dict.fromkeys(requests.values()))
+    pages = await asyncio.gather(*(fetcher.get(request) for request in different))
+    answers = {request: _read(page) for request, page in zip(different, pages, strict=True)}
+    return {name: answers[request] for name, request in requests.items()}
 
 
 def _read(page: Page | Fault) -> Config | str:

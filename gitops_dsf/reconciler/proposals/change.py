@@ -22,6 +22,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """For locks: the scorers whose /config pages are compared with their locks."""
     seconds: float = 10.0
     """Time limit of each page."""
+    secrets: str | None = None
+    """Folder with the credentials of pages."""
     clusters: list[dict[str, Any]] = []
     """For the inventory: ManagedClusters of the hub that are not being deleted."""
     gone: list[str] = []

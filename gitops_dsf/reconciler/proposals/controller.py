@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -95,9 +96,11 @@ class ProposalController:
         git: GitSettings,
         settings: Proposals,
         page_seconds: float,
+        secrets: Path | None = None,
         pauses: Pauses | None = None,
     ) -> None:
-        """`page_seconds` limits the time for a /config page."""
+        """`page_seconds` limits the time for a /config page. `secrets` is the folder with its credentials."""
+        self._secrets = None if secrets is None else str(secrets.absolute())
         self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
         self._git, self._settings, self._page_seconds = git, settings, page_seconds
         self._pauses, self._clock = pauses or Pauses(), shared.clock
@@ -225,7 +228,7 @@ class ProposalController:
         """What differs now. Raises GitError."""
         memory = self._memory[kind]
         root = clone.tree / self._git.path
-        task = Task(root=str(root), kind=kind, seconds=self._page_seconds)
+        task = Task(root=str(root), kind=kind, seconds=self._page_seconds, secrets=self._secrets)
         if kind is Kind.LOCKS:
             drifted = {
                 name

@@ -14,7 +14,7 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.plan import plan_sync
 
 
-async def locks(root: Path, scorers: Sequence[str], *, seconds: float) -> Change:
+async def locks(root: Path, scorers: Sequence[str], *, seconds: float, secrets: Path | None = None) -> Change:
     """Raises RepositoryError when the checkout cannot be read, or a lock cannot be written."""
     declared = declare(load(root))
     full = {item.name for item in declared.scorers if item.value.spec.reads_config}
@@ -22,7 +22,7 @@ async def locks(root: Path, scorers: Sequence[str], *, seconds: float) -> Change
     asked = sorted(full.intersection(scorers))
     if not asked:
         return Change()
-    async with Fetcher(limits=FetchLimits(seconds=seconds)) as fetcher:
+    async with Fetcher(limits=FetchLimits(seconds=seconds), secrets=secrets) as fetcher:
         plan = await plan_sync(root, fetcher=fetcher, only=asked)
     changed = [item for item in plan.outcomes if item.verdict in {LockState.NEW, LockState.CHANGED}]
     refused = [item for item in plan.outcomes if item.verdict is LockState.REFUSED]

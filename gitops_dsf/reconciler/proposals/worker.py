@@ -47,7 +47,8 @@ async def work(task: Task) -> Change:
     root = Path(task.root)
     try:
         if task.kind is Kind.LOCKS:
-            return await locks(root, task.scorers, seconds=task.seconds)
+            secrets = None if task.secrets is None else Path(task.secrets)
+            return await locks(root, task.scorers, seconds=task.seconds, secrets=secrets)
         return inventory(root, task.clusters, task.gone)
     except GitopsDsfError as error:
         # Without the path of the working folder.

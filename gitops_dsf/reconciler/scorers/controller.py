@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -34,13 +34,19 @@ class ScorerController:
     """Writes DynamicScorer.status, and Events, and nothing else."""
 
     def __init__(
-        self, shared: Shared, *, fetcher: Fetcher, interval: float, flapping: FlappingReporter | None = None
+        self,
+        shared: Shared,
+        *,
+        fetcher: Fetcher,
+        interval: float,
+        allowed: Sequence[str] = (),
+        flapping: FlappingReporter | None = None,
     ) -> None:
-        """`flapping` is None without a journal."""
+        """`allowed` is spec.allowedTokenHosts. `flapping` is None without a journal."""
         self._api, self._scanner, self._metrics = shared.api, shared.scanner, shared.metrics
         self._view = view = shared.view
         self._interval, self._flapping = interval, flapping
-        self.prober = Prober(fetcher=fetcher, metrics=shared.metrics)
+        self.prober = Prober(fetcher=fetcher, metrics=shared.metrics, allowed=allowed)
         self._reporter, self._writer = FreshnessReporter(shared), StatusWriter(shared)
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._changed: set[str] = set()

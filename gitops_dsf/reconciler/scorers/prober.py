@@ -4,7 +4,7 @@ accepted settings.
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from dsf_runtime.clock import monotonic
@@ -13,6 +13,7 @@ from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, UNREACHED, Health, HealthStatus
+from gitops_dsf.sync.credentials import Request, page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
 
 LOG = logging.getLogger(__name__)
@@ -20,21 +21,28 @@ _HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, Health
 _CONFIG_REASONS: Final = ("InSync", "Drifted", "Invalid", "Unreachable")
 
 
-async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[str, Page | Fault]:
+Answers = Mapping[Request, Page | Fault]
+
+
+async def probe(
+    scorers: Iterable[DynamicScorer], *, fetcher: Fetcher, allowed: Sequence[str] = ()
+) -> Answers:
     """Asks /healthz and, with configSyncMode Full, /config of all scorers at once, each page once.
 
-    Returns the answers by URL. /config is asked only after /healthz was reached, so an API that hangs costs
-    one time limit and one place. A round takes one time limit, plus the time to ask all others; two when
-    /healthz is slow and /config hangs.
-    """
-    pages: dict[str, set[str]] = {}
-    for item in scorers:
-        config = {item.spec.config_url} if item.spec.mode == "Full" else set[str]()
-        pages.setdefault(_healthz(item), set()).update(config)
-    answers: dict[str, Page | Fault] = {}
+    `allowed` is spec.allowedTokenHosts.
 
-    async def ask(url: str, configs: list[str]) -> None:
-        answers[url] = health = await fetcher.get(url)
+    /config is asked only after /healthz was reached, so an API that hangs costs one time limit and one place.
+    A round takes one time limit, plus the time to ask all others; two when /healthz is slow and /config
+    hangs. A token server that hangs costs one more.
+    """
+    pages: dict[Request, set[Request]] = {}
+    for item in scorers:
+        config = {config_page(item, allowed)} if item.spec.mode == "Full" else set[Request]()
+        pages.setdefault(health_page(item, allowed), set()).update(config)
+    answers: dict[Request, Page | Fault] = {}
+
+    async def ask(page: Request, configs: list[Request]) -> None:
+        answers[page] = health = await fetcher.get(page)
         if isinstance(health, Fault) and health.reason in UNREACHED:
             answers.update(dict.fromkeys(configs, health))
         else:
@@ -42,16 +50,16 @@ async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[s
             answers.update(zip(configs, found, strict=True))
 
     async with asyncio.TaskGroup() as group:
-        for url, configs in sorted(pages.items()):
-            group.create_task(ask(url, sorted(configs)))
+        for page, configs in sorted(pages.items(), key=lambda found: found[0].url):
+            group.create_task(ask(page, sorted(configs, key=lambda found: found.url)))
     return answers
 
 
 class Prober:
     """Remembers results between rounds. After a change of leader it starts from the status on the hub."""
 
-    def __init__(self, *, fetcher: Fetcher, metrics: Metrics) -> None:
-        self._fetcher, self._metrics = fetcher, metrics
+    def __init__(self, *, fetcher: Fetcher, metrics: Metrics, allowed: Sequence[str] = ()) -> None:
+        self._fetcher, self._metrics, self._allowed = fetcher, metrics, allowed
         self._health: dict[str, Health] = {}
         self._probed: dict[str, tuple[str, str]] = {}
         """UID and origin that the results are about."""
@@ -79,7 +87,7 @@ class Prober:
         began = monotonic()
         scorers = {name: item for name, item in scorers.items() if not item.scored_by_query}
         chosen = [item for name, item in scorers.items() if only is None or name in only]
-        answers = await probe(chosen, fetcher=self._fetcher)
+        answers = await probe(chosen, fetcher=self._fetcher, allowed=self._allowed)
         for item in chosen:
             self._record(item, answers)
             await asyncio.sleep(0)  # checking a long query takes time
@@ -99,17 +107,17 @@ class Prober:
             }
         )
 
-    def _record(self, item: DynamicScorer, answers: Mapping[str, Page | Fault]) -> None:
+    def _record(self, item: DynamicScorer, answers: Answers) -> None:
         name = item.metadata.name
         before = self._health_before(item)
-        after = before.after(answers[_healthz(item)])
+        after = before.after(answers[health_page(item, self._allowed)])
         self._health[name] = after
         if after.status is not before.status:
             LOG.info("scorer %s is %s: %s", name, after.status, after.message)
         if item.spec.mode != "Full":
             self._config.pop(name, None)
             return
-        answer = answers[item.spec.config_url]
+        answer = answers[config_page(item, self._allowed)]
         found = compare(item, answer)
         known, misses = self._config.get(name, (None, 0))
         misses = misses + 1 if isinstance(answer, Fault) else 0
@@ -131,8 +139,16 @@ class Prober:
         return Health()
 
 
-def _healthz(item: DynamicScorer) -> str:
-    return f"{origin(item.spec.config_url)}/healthz"
+def config_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> Request:
+    """/config of a scorer."""
+    scoring = item.spec.scoring
+    url = item.spec.config_url
+    return page_request(url, auth=scoring.auth, scoring_url=scoring.host or url, allowed=allowed)
+
+
+def health_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> Request:
+    """/healthz beside /config."""
+    return config_page(item, allowed)._replace(url=f"{origin(item.spec.config_url)}/healthz")
 
 
 def _health_from_status(item: DynamicScorer) -> Health:

@@ -14,6 +14,7 @@ from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
+SECRETS_DIR: Final = "/etc/gitops-dsf/credentials"
 CONFIG_DIR: Final = "/etc/gitops-dsf/config"
 SETTINGS: Final = frozenset({"probe", "suspend", "proposals", "state", "journal"})
 """The fields of spec.reconciler that say what it does; the others say what its pods are like."""
@@ -49,13 +50,21 @@ def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]
         *([f"--work-dir={WORK_DIR}"] if settings.uses_git else []),
         *(f"--placement-namespace={name}" for name in placement_namespaces if settings.state.enabled),
     ]
-    mount: Object | None = None
-    volume: Object | None = None
+    mounts: list[Object] = []
+    volumes: list[Object] = []
     if settings.git_secret is not None and settings.uses_git:
         args.append(f"--git-credentials={CREDENTIALS_DIR}")
-        mount = {"name": "git", "mountPath": CREDENTIALS_DIR, "readOnly": True}
+        mounts.append({"name": "git", "mountPath": CREDENTIALS_DIR, "readOnly": True})
         # Optional: without its credentials the reconciler still reports, and its log says what is missing.
-        volume = {"name": "git", "secret": {"secretName": settings.git_secret.name, "optional": True}}
+        volumes.append({"name": "git", "secret": {"secretName": settings.git_secret.name, "optional": True}})
+    if settings.config_credentials:
+        args.append(f"--credentials={SECRETS_DIR}")
+    for index, name in enumerate(settings.config_credentials):
+        # Volumes of their own: a projected one would have to list the keys to give each Secret a folder.
+        mounts.append(
+            {"name": f"credentials-{index}", "mountPath": f"{SECRETS_DIR}/{name}", "readOnly": True}
+        )
+        volumes.append({"name": f"credentials-{index}", "secret": {"secretName": name, "optional": True}})
     yield from filled(
         "reconciler.yaml",
         namespace=namespace,
@@ -63,8 +72,8 @@ def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]
         config_digest=hashlib.sha256(config.encode()).hexdigest()[:16],
         replicas=settings.replicas,
         more_args=args,
-        git_mount=mount,
-        git_volume=volume,
+        more_mounts=mounts,
+        more_volumes=volumes,
         **pod_values(settings, image=settings.image),
     )
 
@@ -75,6 +84,8 @@ def configuration(repository: FleetRepository) -> str:
     """
     said = repository.model_dump(exclude_defaults=True)["spec"]
     kept = {name: said[name] for name in ("git", "hubNamespace", "output", "pace") if name in said}
+    if repository.spec.reconciler.config_credentials and "allowedTokenHosts" in said:
+        kept["allowedTokenHosts"] = said["allowedTokenHosts"]
     if namespace := said.get("argocd", {}).get("namespace"):
         kept["argocd"] = {"namespace": namespace}
     settings = {name: value for name, value in said.get("reconciler", {}).items() if name in SETTINGS}

@@ -29,7 +29,7 @@ DnsName = Annotated[str, Field(pattern=DNS_SUBDOMAIN, min_length=1, max_length=2
 Labels = dict[str, str]
 
 
-def _each_once(names: list[str]) -> list[str]:
+def each_once(names: list[str]) -> list[str]:
     """The API server refuses a pod that lists one pull secret twice."""
     doubled = {one for one in names if names.count(one) > 1}
     if doubled:
@@ -37,7 +37,7 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
-PullSecrets = Annotated[list[DnsName], AfterValidator(_each_once)]
+PullSecrets = Annotated[list[DnsName], AfterValidator(each_once)]
 """Names of Secrets with credentials for registries."""
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from gitops_dsf.forge.address import Kind
 from gitops_dsf.hub.names import JOURNAL_BRANCH
@@ -15,6 +15,7 @@ from gitops_dsf.repository.model.base import (
     PodToleration,
     PullSecrets,
     Quantity,
+    each_once,
 )
 
 DEFAULT_RECONCILER_IMAGE = image("reconciler")
@@ -172,6 +173,10 @@ class Reconciler(Authored):
     git_secret: GitSecret | None = None
     """Credentials for pushing proposals, the snapshot and the journal. Without the Secret the reconciler
     starts, too, but pushes nothing.
+    """
+    config_credentials: Annotated[list[DnsName], AfterValidator(each_once), Field(max_length=50)] = []
+    """Secrets in hubNamespace that scoring.auth of scorers names, for /config and /healthz. They are mounted,
+    and not read through the API. A Secret that does not exist is not sent.
     """
 
     @property

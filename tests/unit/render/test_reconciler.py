@@ -107,6 +107,22 @@ class TestPods:
         idle = reconciler_of(tmp_path / "b", reconciler={"gitSecret": {"name": "fleet-push"}})
         assert [item["name"] for item in container(idle)["volumeMounts"]] == ["tmp", "config"]
 
+    def test_credentials_of_pages_have_folders_and_their_hosts_arrive(self, tmp_path: Path) -> None:
+        hosts = ["*.example.com"]
+        named = {"configCredentials": ["forecast-token", "forecast-tls"]}
+        found = reconciler_of(tmp_path / "a", reconciler=named, allowedTokenHosts=hosts)
+        pod = found[f"Deployment/{NAME}"]["spec"]["template"]["spec"]
+        secrets = [item["secret"] for item in pod["volumes"] if "secret" in item]
+        assert secrets == [
+            {"secretName": name, "optional": True} for name in ("forecast-token", "forecast-tls")
+        ]
+        settings = settings_of(found, tmp_path)
+        assert settings.spec.allowed_token_hosts == hosts
+        folders = [mount["mountPath"] for mount in container(found)["volumeMounts"][2:]]
+        assert folders == [f"{settings.secrets}/{name}" for name in ("forecast-token", "forecast-tls")]
+        without = reconciler_of(tmp_path / "b", allowedTokenHosts=hosts)
+        assert settings_of(without, tmp_path).secrets is None
+
 
 class TestSwitches:
     def test_disabled_it_leaves_an_account_without_rights(self, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.scorers.prober import probe
+from gitops_dsf.sync.credentials import Request
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.integration.reconciler.scorers.test_hanging_apis import made
 from tests.support.agent.certificates import Authority
@@ -36,7 +37,7 @@ def tls(context: ssl.SSLContext) -> Iterator[PageServer]:
 def probed(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20.0) -> Page | Fault:
     async def go() -> Page | Fault:
         async with Fetcher(limits=FetchLimits(seconds=seconds), trust=trust) as fetcher:
-            return (await probe([made(url)], fetcher=fetcher))[f"{url}/healthz"]
+            return (await probe([made(url)], fetcher=fetcher))[Request(f"{url}/healthz")]
 
     return asyncio.run(go())
 

@@ -12,7 +12,8 @@ import msgspec
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
-from gitops_dsf.reconciler.scorers.prober import probe
+from gitops_dsf.reconciler.scorers.prober import Answers, probe
+from gitops_dsf.sync.credentials import Request
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.support.agent.http import Fault as Silence
 from tests.support.agent.http import HttpFake, Reply
@@ -42,7 +43,7 @@ def made(url: str, name: str = "cpu", mode: str = "Full") -> DynamicScorer:
     return scorer(msgspec.Raw(json.dumps(item).encode()))[1]
 
 
-async def timed(urls: list[str], *, concurrent: int = CONCURRENT) -> tuple[dict[str, Page | Fault], float]:
+async def timed(urls: list[str], *, concurrent: int = CONCURRENT) -> tuple[Answers, float]:
     """What a round finds, and how many seconds of the loop's clock it takes."""
     loop = asyncio.get_running_loop()
     async with Fetcher(limits=FetchLimits(seconds=SECONDS, concurrent=concurrent)) as fetcher:
@@ -55,7 +56,7 @@ async def test_those_that_hang_cost_one_time_limit_and_no_verdict_of_others() ->
     async with serving(good=GOOD, hanging=HANGING) as (urls, silent):
         found, taken = await timed(urls)
     for url in urls:
-        health, config = found[f"{url}/healthz"], found[f"{url}/config"]
+        health, config = found[Request(f"{url}/healthz")], found[Request(f"{url}/config")]
         if url in silent:
             assert isinstance(health, Fault)
             assert (health.reason, config) == ("Timeout", health)
@@ -69,7 +70,7 @@ async def test_those_that_hang_cost_one_time_limit_and_no_verdict_of_others() ->
 async def test_places_that_hang_are_given_free_after_one_time_limit_each() -> None:
     async with serving(good=2, hanging=4) as (urls, silent):
         found, taken = await timed(urls, concurrent=2)
-    assert {url for url in urls if isinstance(found[f"{url}/healthz"], Fault)} == set(silent)
+    assert {url for url in urls if isinstance(found[Request(f"{url}/healthz")], Fault)} == set(silent)
     # Four that hang in two places; /config of none of them is asked.
     assert 2 * SECONDS <= taken < 3 * SECONDS
 
@@ -77,5 +78,8 @@ async def test_places_that_hang_are_given_free_after_one_time_limit_each() -> No
 async def test_a_page_that_several_scorers_share_is_asked_once_and_without_full_not_at_all() -> None:
     async with serving(good=1, hanging=0) as ((url,), _), Fetcher() as fetcher:
         every = [made(url, "a"), made(url, "b"), made(url, "c", mode="None")]
-        assert set(await probe(every, fetcher=fetcher)) == {f"{url}/healthz", f"{url}/config"}
-        assert set(await probe(every[2:], fetcher=fetcher)) == {f"{url}/healthz"}
+        assert set(await probe(every, fetcher=fetcher)) == {
+            Request(f"{url}/healthz"),
+            Request(f"{url}/config"),
+        }
+        assert set(await probe(every[2:], fetcher=fetcher)) == {Request(f"{url}/healthz")}
