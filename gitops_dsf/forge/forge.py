@@ -216,7 +216,7 @@ class Forge(ABC):
             msg = f"{what}: {error}"
             raise ForgeError(msg) from error
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            words = printable(answer.content.decode(errors="replace"), most=MOST_QUOTED).rstrip()
+            words = printable(answer.content.decode(errors="replace").strip(), most=MOST_QUOTED)
             hint = "" if answer.wait else _hint(answer.status, needs or self.TO_PROPOSE)
             raise ForgeError(f"{what}: {answer.status} {words}{hint}", status=answer.status, wait=answer.wait)
         try:

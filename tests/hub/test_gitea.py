@@ -1,0 +1,108 @@
+"""Proposals and previews on a real Gitea: pull requests, comments, refusals, and tokens with few rights."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.ci.comments import Sender as PipelineSender
+from gitops_dsf.forge import Forge, ForgeError, address_of
+from gitops_dsf.forge import Gitea as Client
+from gitops_dsf.reconciler.forge import Sender
+from gitops_dsf.reconciler.git.credentials import Credentials
+from tests.hub.controlplane.binaries import obtain
+from tests.hub.controlplane.gitea import ADMIN, BOT, NAME, Gitea
+from tests.hub.controlplane.gitrepository import git
+from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.waiting import wait_for
+from tests.support.forges import BRANCH, MARKER, tell
+
+pytestmark = pytest.mark.family("gitea")
+
+PROPOSES = "write:repository"
+COMMENTS = "write:issue,read:user"
+
+
+class GiteaPeople:
+    def __init__(self, gitea: Gitea) -> None:
+        self._gitea = gitea
+        self.close, self.merge, self.comment = gitea.close, gitea.merge, gitea.comment
+
+    def branch(self, name: str) -> None:
+        clone = self._gitea.repository.clone
+        git("commit", "--quiet", "--allow-empty", "--message", name, folder=clone)
+        (clone / "more.txt").write_text(name)
+        git("add", "--all", folder=clone)
+        git("commit", "--quiet", "--message", "More", folder=clone)
+        git("push", "--quiet", "origin", f"HEAD:refs/heads/{name}", folder=clone)
+        git("reset", "--quiet", "--hard", "origin/main", folder=clone)
+
+
+@pytest.fixture
+def gitea(tmp_path: Path) -> Iterator[Gitea]:
+    with Processes(logs=tmp_path / "logs") as processes:
+        running = Gitea(binaries=obtain("gitea"), processes=processes, folder=tmp_path)
+        running.repository.commit({"README.md": "A fleet\n"}, message="Begin")
+        wait_for(
+            lambda: not running.ask("GET", f"/repos/{ADMIN}/{NAME}")["empty"], what="the push is noticed"
+        )
+        yield running
+
+
+def client(gitea: Gitea, folder: Path, scopes: str, *, base: str = "main", name: str = NAME) -> Forge:
+    """As the reconciler has it, with a token of these scopes."""
+    secret = folder / f"secret-{scopes.replace(':', '-')}"
+    secret.mkdir(exist_ok=True)
+    (secret / "token").write_text(gitea.token(BOT, scopes))
+    api, place = address_of(f"{gitea.url}/{ADMIN}/{name}.git", kind="Gitea")
+    return Client(api=api, place=place, base=base, send=Sender(Credentials(folder=secret)))
+
+
+async def test_gitea_does_what_every_forge_does(gitea: Gitea, tmp_path: Path) -> None:
+    await tell(client(gitea, tmp_path, f"{PROPOSES},{COMMENTS}"), GiteaPeople(gitea))
+    assert gitea.comments(1) == [
+        (ADMIN, f"{MARKER}\nForged"),
+        (ADMIN, "Looks good"),
+        (BOT, f"{MARKER}\nNew"),
+    ]
+
+
+async def test_a_pull_request_is_found_below_sixty_newer_ones_and_without_its_branch(
+    gitea: Gitea, tmp_path: Path
+) -> None:
+    forge, people = client(gitea, tmp_path, PROPOSES, base="release/1"), GiteaPeople(gitea)
+    git("push", "--quiet", "origin", "main:refs/heads/release/1", folder=gitea.repository.clone)
+    people.branch(BRANCH)
+    for _ in range(2):
+        request = await forge.open(branch=BRANCH, title="A", body="")
+        gitea.close(request.number)
+    git("push", "--quiet", "origin", f":refs/heads/{BRANCH}", folder=gitea.repository.clone)
+    people.branch("other")
+    for _ in range(60):
+        gitea.close((await forge.open(branch="other", title="B", body="")).number)
+    found = await forge.latest(BRANCH)
+    assert found is not None
+    assert (found.number, found.refused) == (2, True)
+
+
+async def test_what_a_token_lacks_is_told(gitea: Gitea, tmp_path: Path) -> None:
+    GiteaPeople(gitea).branch(BRANCH)
+    reads = client(gitea, tmp_path, "read:repository")
+    assert await reads.latest(BRANCH) is None
+    with pytest.raises(
+        ForgeError,
+        match=r"403 .*required=\[write:repository\].*; the token needs: the scope write:repository",
+    ):
+        await reads.open(branch=BRANCH, title="A", body="B")
+    request = await client(gitea, tmp_path, PROPOSES).open(branch=BRANCH, title="A", body="B")
+    for scopes, lacks in ((PROPOSES, r"\[read:issue\]"), ("read:issue", r"\[write:issue\]")):
+        with pytest.raises(
+            ForgeError, match=rf"403 .*required={lacks}.*; the token needs: the scopes"
+        ) as said:
+            await client(gitea, tmp_path, scopes).comment(request.number, MARKER, marker=MARKER)
+        assert said.value.refused
+    with pytest.raises(ForgeError, match="there is no such repository"):
+        await client(gitea, tmp_path, PROPOSES, name="other").latest(BRANCH)
+    wrong = Client(api=f"{gitea.url}/api/v1", place=f"{ADMIN}/{NAME}", send=PipelineSender("0" * 40))
+    with pytest.raises(ForgeError, match=r"401 .*; the token needs"):
+        await wrong.comment(1, MARKER, marker=MARKER)

@@ -1,0 +1,71 @@
+"""GitHub and GitLab do what every forge must do (tests/hub has Gitea itself): GitHub by a server that checks
+against its schemas, GitLab by recorded answers of its documentation.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.ci.comments import Sender as PipelineSender
+from gitops_dsf.forge import ForgeError, GitHub, GitLab
+from gitops_dsf.reconciler.forge import Sender
+from gitops_dsf.reconciler.git.credentials import Credentials
+from tests.hub.controlplane.gitrepository import git
+from tests.hub.controlplane.gitserver import GitServer
+from tests.support.forges import tell
+from tests.support.github.server import NAME, OWNER, GitHubServer
+from tests.support.recordedforge import RecordedForge
+
+TOKEN = "token-of-this-test"
+GROUPS = "team/platform/fleet"
+
+
+@pytest.fixture
+def sender(tmp_path: Path) -> Sender:
+    (tmp_path / "token").write_text(TOKEN)
+    return Sender(Credentials(folder=tmp_path))
+
+
+class GitHubPeople:
+    def __init__(self, server: GitHubServer, clone: Path) -> None:
+        self._server, self._clone = server, clone
+        self.close, self.merge = server.close, server.merge
+
+    def branch(self, name: str) -> None:
+        git("commit", "--quiet", "--allow-empty", "--message", name, folder=self._clone)
+        git("push", "--quiet", "origin", f"HEAD:refs/heads/{name}", folder=self._clone)
+        git("reset", "--quiet", "--hard", "origin/main", folder=self._clone)
+
+    def comment(self, number: int, text: str) -> None:
+        self._server.pulls[number - 1].comment(text, user={"id": 5, "login": "somebody", "type": "User"})
+
+
+async def test_github(tmp_path: Path, sender: Sender) -> None:
+    repository = GitServer(folder=tmp_path / "git").create(NAME)
+    with GitHubServer(repository=repository, token=TOKEN) as server:
+        forge = GitHub(api=server.url, place=f"{OWNER}/{NAME}", base="main", send=sender)
+        people = GitHubPeople(server, repository.clone)
+        await tell(forge, people)
+        assert server.violations == []
+        assert [text.split()[-1] for text in server.pulls[0].comments] == ["Forged", "good", "New"]
+
+
+async def test_gitlab(sender: Sender) -> None:
+    signed = ("PRIVATE-TOKEN", TOKEN)
+    with RecordedForge(name="gitlab", prefix="/api/v4", signed=signed) as server:
+        await tell(GitLab(api=server.url, place=GROUPS, base="main", send=sender), server)
+        assert server.violations == []
+        assert server.left == []
+
+
+async def test_gitlab_tells_what_a_token_needs() -> None:
+    """Also of a pipeline, whose job token may write no notes."""
+    with RecordedForge(name="gitlab", prefix="/api/v4", signed=("PRIVATE-TOKEN", TOKEN)) as server:
+        forge = GitLab(api=server.url, place=GROUPS, base="main", send=PipelineSender("of-a-job"))
+        with pytest.raises(
+            ForgeError, match=r"401 .*; the token needs: the scope api, and the role Developer"
+        ):
+            await forge.latest("a")
+        with pytest.raises(ForgeError, match="role Reporter; no job token may write notes") as caught:
+            await forge.comment(1, "x", marker="x")
+        assert caught.value.refused
