@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gitops_dsf.repository.model.repository import FleetRepositorySpec
 
 DESCRIPTION = """\
-The two jobs of a pipeline. They read the standard variables of GitHub Actions and GitLab CI, say what they
-do, and run on your machine, too."""
+The two jobs of a pipeline. They read the standard variables of GitHub Actions, GitLab CI, and
+Gitea and Forgejo Actions, say what they do, and run on your machine, too."""
 
 EXAMPLES = """\
 examples:
@@ -31,17 +31,18 @@ examples:
 CHECK = """\
 Validates, runs the tests, checks that rendered/ is up to date (with output.mode Branch: that it renders) and
 shows the preview. In the pipeline of a pull request the preview becomes one comment, if the token may write
-it: GITHUB_TOKEN, on GitLab GITOPS_DSF_COMMENT_TOKEN (a project access token, role Reporter, scope api; it
-cannot be protected, because merge requests read it). With GITOPS_DSF_PROMETHEUS (and, where the store wants
-one, GITOPS_DSF_PROMETHEUS_TOKEN) the comment has a backtest; that needs "gitops-dsf[backtest]". Whoever may
-open a pull request from a branch can print these tokens: give them no other right."""
+it: GITHUB_TOKEN (also on Gitea and Forgejo), on GitLab GITOPS_DSF_COMMENT_TOKEN (a project access token, role
+Reporter, scope api; it cannot be protected, because merge requests read it; a job token may not write notes).
+With GITOPS_DSF_PROMETHEUS (and, where the store wants one, GITOPS_DSF_PROMETHEUS_TOKEN) the comment has a
+backtest; that needs "gitops-dsf[backtest]". Whoever may open a pull request from a branch can print these
+tokens: give them no other right."""
 
 PUBLISH = """\
 Renders a branch as it is in origin, and pushes what changed: rendered/ to the same branch, or with
 output.mode Branch to spec.output.branch. It never forces a push, and never touches your files. On GitLab it
 pushes with GITOPS_DSF_PUSH_TOKEN: a masked and protected variable, a project access token with the scope
-write_repository that may push to the branch. On GitHub the job needs `contents: write`, and a protected
-branch an exception for it."""
+write_repository that may push to the branch. On the other forges the job needs `contents: write`, and a
+protected branch an exception for it."""
 
 _BACKTEST_TITLE: Final = "### What this would have done"
 _MAX_CHARACTERS: Final = 65_000

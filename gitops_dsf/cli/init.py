@@ -50,8 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--forge",
-        choices=("github", "gitlab"),
-        help="whose pipeline to write (default: the one that the host of --git-url names, else none)",
+        choices=("github", "gitlab", "gitea"),
+        help="whose pipeline to write; gitea is also Forgejo (default: the one that the host of --git-url"
+        " names, else none)",
     )
     parser.add_argument(
         "--with",

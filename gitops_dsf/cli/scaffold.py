@@ -23,7 +23,14 @@ TEMPLATE_NAME: Final = "example-fleet"
 TEMPLATE_URL: Final = placeholder_url(TEMPLATE_NAME)
 """Name and URL in the template. `init` replaces both everywhere."""
 
-FORGES: Final = ("github", "gitlab")
+FORGES: Final = {
+    "github": "github",
+    "gitlab": "gitlab",
+    "gitea": "gitea",
+    "forgejo": "gitea",
+    "codeberg.org": "gitea",
+}
+"""What is in the name of a host, and the forge that it tells."""
 EXTRAS: Final = ("codeowners", "pre-commit", "examples")
 _ON_REQUEST: Final = "on-request"
 """The folder of the template that has a folder for each forge and extra."""
@@ -60,9 +67,9 @@ def scaffold(
 ) -> list[str]:
     """Creates a fleet repository, with or without the example scorer, clusters and application. `registry`
     is where the images are. `wheels` is a folder with our distributions, which are copied; with `hashes`
-    requirements.txt names every package with its hashes. `forge` (one of FORGES) is whose pipeline is
-    written, and `extras` (some of EXTRAS) what else is. Returns the paths of the written files, relative to
-    target, sorted.
+    requirements.txt names every package with its hashes. `forge` (github, gitlab or gitea) is whose pipeline
+    is written, and `extras` (some of EXTRAS) what else is. Returns the paths of the written files, relative
+    to target, sorted.
 
     Raises UsageError for an invalid name, URL or registry, for wheels that are missing, and for a folder that
     is not empty (`.git` is ignored), and RepositoryError when a file cannot be read or written.
@@ -80,8 +87,12 @@ def scaffold(
         )
     if "examples" in extras and not examples:
         raise UsageError("--with examples adds to what --empty leaves out: write one of the two")
-    wanted = extras | ({forge} if forge else set()) | ({"hashes"} if hashes else set())
+    # Gitea and Forgejo run the workflow of GitHub, in a folder of their own.
+    pipeline = "github" if forge == "gitea" else forge
+    wanted = extras | ({pipeline} if pipeline else set()) | ({"hashes"} if hashes else set())
     template = _template(name=name, git_url=git_url, wanted=wanted)
+    if forge == "gitea":
+        template = {path.replace(".github/", ".gitea/"): content for path, content in template.items()}
     if registry is not None:
         template = _with_images(template, registry)
     if wheels is not None:
@@ -109,7 +120,7 @@ def repo_template() -> Path:
 def forge_of(url: str) -> str | None:
     """The forge that serves a git URL, as far as its host says it."""
     host = re.sub(r"^[a-z+]+://|[^/@]*@", "", url).partition("/")[0]
-    return next((forge for forge in FORGES if forge in host), None)
+    return next((forge for part, forge in FORGES.items() if part in host), None)
 
 
 def _template(*, name: str, git_url: str | None, wanted: Collection[str]) -> Mapping[str, bytes]:

@@ -18,7 +18,11 @@ from tests.support.commandline import gitops_dsf
 
 ROOT = Path(__file__).parents[2]
 URL = "https://git.internal/platform/emea.git"
-PIPELINES = (".github/workflows/gitops-dsf.yaml", ".gitlab-ci.yml")
+PIPELINES = (
+    ".github/workflows/gitops-dsf.yaml",
+    ".gitea/workflows/gitops-dsf.yaml",
+    ".gitlab-ci.yml",
+)
 REGISTRY = "registry.internal:5000/platform"
 
 
@@ -38,6 +42,7 @@ def test_a_reviewer_can_read_a_first_commit(tmp_path: Path, words: list[str]) ->
         ((), None),
         (("--forge", "gitlab"), ".gitlab-ci.yml"),
         (("--git-url", "git@gitlab.example.com:team/fleet.git"), ".gitlab-ci.yml"),
+        (("--git-url", "https://codeberg.org/team/fleet.git"), ".gitea/workflows/gitops-dsf.yaml"),
         (("--git-url", "https://github.com/team/gitlab.git"), ".github/workflows/gitops-dsf.yaml"),
         (("--git-url", "https://git.example.com/github/fleet.git"), None),
         (("--git-url", "https://github.com/a/b.git", "--forge", "gitlab"), ".gitlab-ci.yml"),

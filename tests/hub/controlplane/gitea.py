@@ -26,6 +26,10 @@ WORK_PATH = {folder}
 [actions]
 ENABLED = false
 
+[api]
+DEFAULT_PAGING_NUM = 5
+MAX_RESPONSE_ITEMS = 5
+
 [database]
 DB_TYPE = sqlite3
 PATH = {folder}/gitea.db
