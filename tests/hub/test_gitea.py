@@ -1,11 +1,15 @@
 """Proposals and previews on a real Gitea: pull requests, comments, refusals, and tokens with few rights."""
 
+import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gitops_dsf.ci.comments import Sender as PipelineSender
+from gitops_dsf.ci.environment import pipeline_of
 from gitops_dsf.forge import Forge, ForgeError, address_of
 from gitops_dsf.forge.gitea import Gitea as Client
 from gitops_dsf.reconciler.forge import Sender
@@ -13,9 +17,14 @@ from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitea import ADMIN, BOT, NAME, Gitea
 from tests.hub.controlplane.gitrepository import git
+from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.waiting import wait_for
+from tests.integration.reconciler.proposals.proposalhub import SETTINGS, ProposalHub, cluster
+from tests.integration.reconciler.replica import read_again
 from tests.support.forges import BRANCH, MARKER, tell
+from tests.support.objecthub import ObjectHub
+from tests.support.pageserver import PageServer
 
 pytestmark = pytest.mark.family("gitea")
 
@@ -106,3 +115,67 @@ async def test_what_a_token_lacks_is_told(gitea: Gitea, tmp_path: Path) -> None:
     wrong = Client(api=f"{gitea.url}/api/v1", place=f"{ADMIN}/{NAME}", send=PipelineSender("0" * 40))
     with pytest.raises(ForgeError, match=r"401 .*; the token needs"):
         await wrong.comment(1, MARKER, marker=MARKER)
+
+
+async def test_a_proposal_becomes_a_pull_request_with_a_preview_and_a_refusal_counts(
+    gitea: Gitea, tmp_path: Path
+) -> None:
+    """The reconciler pushes, and opens pull requests, with a token that may do nothing else."""
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "token").write_text(gitea.token(BOT, PROPOSES))
+    files = {f"clusters/c{number}.yaml": cluster(f"c{number}") for number in range(1, 6)}
+    gitea.repository.commit({"gitops-dsf.yaml": SETTINGS, **files})
+    with PageServer() as pages:
+        async with ObjectHub() as hub:
+            scene = ProposalHub(
+                hub=hub,
+                server=GitServer(folder=tmp_path / "unused"),
+                repository=gitea.repository,
+                pages=pages,
+                secret=secret,
+                work=tmp_path / "work",
+                real="Gitea",
+            )
+            for number in range(1, 7):
+                scene.joins(f"c{number}")
+            async with scene.working() as working:
+                await working.until(lambda: gitea.pulls, "a pull request is opened")
+                (first,) = gitea.pulls
+                assert (first["title"], first["user"]["login"]) == ("Follow the hub in 1 cluster", BOT)
+                assert first["head"]["label"] == scene.one
+                scene.joins("c7")
+                await read_again(working.view)
+                await working.until(
+                    lambda: len(gitea.pulls) == 2 and len(scene.proposals) == 1, "it is superseded"
+                )
+                second, first = gitea.pulls
+                assert (first["state"], second["state"]) == ("closed", "open")
+                assert f"Superseded by branch `{scene.one}`." in first["body"]
+                assert await asyncio.to_thread(preview, gitea, second, tmp_path, "Old") == "added"
+                assert await asyncio.to_thread(preview, gitea, second, tmp_path, "New") == "edited"
+                assert gitea.comments(second["number"]) == [(BOT, f"{MARKER}\nNew")]
+                gitea.close(second["number"])
+                await working.looks_again("inventory", "refused")
+            async with scene.working() as working:
+                await working.looks_again("inventory", "refused")
+            assert len(gitea.pulls) == 2
+
+
+def preview(gitea: Gitea, pull: dict[str, Any], folder: Path, text: str) -> str:
+    """Writes the comment as a job of Gitea Actions does."""
+    event = folder / "event.json"
+    event.write_text(json.dumps({"pull_request": pull}))
+    pipeline = pipeline_of(
+        {
+            "GITHUB_ACTIONS": "true",
+            "GITEA_ACTIONS": "true",
+            "GITHUB_API_URL": f"{gitea.url}/api/v1",
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_REPOSITORY": f"{ADMIN}/{NAME}",
+            "GITHUB_TOKEN": gitea.token(BOT, COMMENTS),
+        }
+    )
+    assert pipeline.forge == "Gitea"
+    assert pipeline.comments is not None
+    return pipeline.comments.write(f"{MARKER}\n{text}", marker=MARKER)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsf_runtime.clock import monotonic
+from gitops_dsf.forge import Kind
 from gitops_dsf.pipeline import check
 from gitops_dsf.reconciler.proposals.controller import Pauses, ProposalController
 from gitops_dsf.reconciler.settings import GitSettings
@@ -85,6 +86,8 @@ class ProposalHub:
     secret: Path
     work: Path
     forge: GitHubServer | None = None
+    real: Kind | None = None
+    """The forge that really has the repository."""
     folder: str = ""
     pauses: Pauses = field(
         default_factory=lambda: Pauses(apart=0.0, between=0.0, longest_between=0.0, left=0.0)
@@ -94,7 +97,11 @@ class ProposalHub:
 
     @property
     def url(self) -> str:
-        return self.repository.url if self.forge or self.over_http else self.repository.bare.as_uri()
+        return (
+            self.repository.url
+            if self.forge or self.real or self.over_http
+            else self.repository.bare.as_uri()
+        )
 
     def drifts(self, name: str, *, drifted: bool = True) -> None:
         """What the scorer controller writes into the status."""
@@ -161,7 +168,7 @@ class ProposalHub:
             settings = Proposals.model_construct(
                 kinds=["Locks", "Inventory"],
                 interval_seconds=0.05,  # type: ignore[arg-type]
-                forge="GitHub" if self.forge else "None",
+                forge=self.real or ("GitHub" if self.forge else "None"),
                 forge_url=self.forge.url if self.forge else None,
             )
             controller = ProposalController(
