@@ -6,10 +6,13 @@ newer").
 
 import re
 import tomllib
+from datetime import date
 from pathlib import Path
 
 from gitops_dsf.resolve.rules.placements import SEARCHED_OCM
 from gitops_dsf.views.doctor.checks import argocd, ocm
+from tests.hub import runrecord
+from tests.hub.runrecord import required
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -30,10 +33,7 @@ REQUIRED = re.compile(r"(OCM|Argo CD)[\s*]+(\d+(?:\.\d+)+)")
 
 
 def pinned(program: str) -> str:
-    text = (ROOT / "tests" / "hub" / "go.mod").read_text("utf-8")
-    found = re.search(rf"^(?:require)?\s+{re.escape(PINS[program])} v(\S+)", text, re.MULTILINE)
-    assert found is not None
-    return found[1]
+    return required(PINS[program]).removeprefix("v")
 
 
 def said(pattern: re.Pattern[str]) -> list[tuple[str, str, str]]:
@@ -68,13 +68,6 @@ def compatible() -> dict[str, tuple[str, str]]:
     text = (ROOT / "docs/start/upgrade.md").read_text("utf-8")
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
     return {program: (minimum, tested) for program, minimum, tested in rows}
-
-
-def required(module: str, file: str = "go.mod") -> str:
-    text = (ROOT / "tests" / "hub" / file).read_text("utf-8")
-    found = re.search(rf"^(?:require)?\s*{re.escape(module)} (v\S+)$", text, re.MULTILINE)
-    assert found is not None, module
-    return found[1]
 
 
 def test_the_table_of_compatible_versions_has_the_pins() -> None:
@@ -117,3 +110,26 @@ def test_the_release_signs_with_the_cosign_that_is_tested() -> None:
 def test_fields_that_ocm_never_reads_were_looked_for_in_the_pinned_one() -> None:
     """tests/hub/test_unread_fields.py says what a new pin reads."""
     assert required(PINS["OCM"]) == SEARCHED_OCM
+
+
+NEWEST, OLDEST_RUN = ("kubernetes", "ocm", "argocd"), ("kubernetes", "ocm", "argocd-oldest")
+
+
+def test_the_recorded_runs_are_of_the_pinned_versions() -> None:
+    """After a pin has moved, run the suite with RECORD=1."""
+    _, _, after = (ROOT / "docs/start/upgrade.md").read_text("utf-8").partition(runrecord.HEAD)
+    rows = [tuple(row.strip("| ").split(" | ")) for row in after.partition("\n\n")[0].splitlines()]
+    assert [row[:3] for row in rows] == [runrecord.versions(NEWEST), runrecord.versions(OLDEST_RUN)]
+
+
+def test_a_run_replaces_the_row_of_its_argocd() -> None:
+    day, counts = date(2030, 1, 2), {"passed": 340, "failed": 1, "skipped": 16}
+    page = f"text\n\n{runrecord.HEAD}| v0.1.0 | v1.0.0 | v1.30.0 | 2029-12-31 | 3 | 0 | 4 |\n\nmore\n"
+    for families in (NEWEST, OLDEST_RUN, NEWEST):
+        page = runrecord.recorded(page, families=families, day=day, counts=counts)
+    rows = [
+        f"| {' | '.join(runrecord.versions(families))} | 2030-01-02 | 340 | 1 | 16 |\n"
+        for families in (NEWEST, OLDEST_RUN)
+    ]
+    kept = "| v0.1.0 | v1.0.0 | v1.30.0 | 2029-12-31 | 3 | 0 | 4 |\n"
+    assert page == f"text\n\n{runrecord.HEAD}{rows[0]}{rows[1]}{kept}\nmore\n"

@@ -11,12 +11,14 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 
+from tests.hub import runrecord
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import Binaries, obtain
@@ -236,3 +238,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.line(
             f"{file}: " + ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
         )
+    total = sum(counts.values(), Counter[str]())
+    if os.environ.get("RECORD"):
+        total["failed"] += total["error"]
+        runrecord.record(families=chosen_families(), day=datetime.now(UTC).date(), counts=total)
+        terminalreporter.line(f"recorded in {runrecord.PAGE}")

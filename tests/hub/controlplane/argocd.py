@@ -105,7 +105,8 @@ class ArgoCD:
             "--metrics-address=127.0.0.1",
             f"--metrics-port={repo_metrics}",
             "--disable-tls",
-            "--client-ca-path=",
+            # Argo CD 3.3 has no such flag. Later the default path cannot go with --disable-tls.
+            *(() if self.binaries.family == "argocd-oldest" else ("--client-ca-path=",)),
             *shared,
             account=None,
         )
