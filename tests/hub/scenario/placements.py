@@ -81,7 +81,10 @@ def publish(
     if valid_until is not None:
         status["validUntil"] = valid_until
     hub.apply(body)
-    hub.apply_status({**body, "status": status})
+    if scores:
+        hub.apply_status({**body, "status": status})
+    else:  # Kubernetes 1.37 makes null of a list whose last item an apply takes away, and refuses it.
+        hub.patch(SCORE, resource, {"status": status}, namespace=cluster, subresource="status")
 
 
 def pages(hub: Client, name: str, *, namespace: str) -> list[Object]:
