@@ -223,7 +223,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[REPORT] = session.config.stash[_report]
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
     """What ran: families, start-up, listeners, and the count per file."""
     terminalreporter.section("hub suite")
     terminalreporter.line(f"families: {', '.join(chosen_families())}; ended {time.strftime('%H:%M:%S')}")
@@ -239,7 +241,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             f"{file}: " + ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
         )
     total = sum(counts.values(), Counter[str]())
-    if os.environ.get("RECORD"):
+    if os.environ.get("RECORD") and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         total["failed"] += total["error"]
         runrecord.record(families=chosen_families(), day=datetime.now(UTC).date(), counts=total)
         terminalreporter.line(f"recorded in {runrecord.PAGE}")
