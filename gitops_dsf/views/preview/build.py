@@ -22,6 +22,7 @@ from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
 from gitops_dsf.views.preview.passes import Pass, passes
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
+from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -101,7 +102,8 @@ def compare(
     """Compares two versions. Without a base, everything is new. Raises PreviewError."""
     scorers = scorer_changes(base, head)
     snapshot = hub.snapshot
-    found = tuple(passes(base, head, snapshot, now=hub.now)) if snapshot else ()
+    transition = Transition(base=base, head=head, snapshot=snapshot, now=hub.now) if snapshot else None
+    found = tuple(passes(transition)) if transition else ()
     moving = moves(found, base, head) if snapshot else None
     warnings = concerns(
         base,
@@ -112,7 +114,7 @@ def compare(
         rescored=rescored(scorers, base, head),
         thresholds=thresholds,
     )
-    paced = paced_change(base, head, hub) if snapshot else None
+    paced = paced_change(transition) if transition else None
     return Comparison(
         summary=summarise_changes(base, head, scorers),
         scorers=scorers,
@@ -122,8 +124,8 @@ def compare(
         pending=_pending(found, snapshot) if snapshot else (),
         concerns=tuple(warnings),
         paced=UNSET if paced is None else paced,
-        refuges=failover_changes(base, head, hub) or UNSET,
-        maintenance=tuple(maintenance_changes(base, head, hub)) or UNSET,
+        refuges=(failover_changes(transition) if transition else ()) or UNSET,
+        maintenance=tuple(maintenance_changes(base, head, now=hub.now, transition=transition)) or UNSET,
     )
 
 

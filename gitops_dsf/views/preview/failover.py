@@ -1,15 +1,15 @@
 """What a change does to refuges: where paced applications would go when a cluster fails."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from msgspec import Struct
 
 from gitops_dsf.hub.decisions import decided
-from gitops_dsf.hub.snapshot import HubData
 from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
 from gitops_dsf.simulator import HubState
 from gitops_dsf.views.preview.paced import paced_placements
-from gitops_dsf.views.preview.passes import decided_by, settled
+from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -31,26 +31,21 @@ class Failover(Struct, frozen=True, kw_only=True):
     moves: tuple[RefugeChange, ...]
 
 
-def failover_changes(base: FleetVersion | None, head: FleetVersion, hub: HubData) -> tuple[Failover, ...]:
+def failover_changes(change: Transition) -> tuple[Failover, ...]:
     """The refuges that the reconciler would plan after a change, where they differ from those before. Scores
     that are not known yet count as they are now.
     """
-    snapshot = hub.snapshot
-    if snapshot is None or not any(side is not None and _has_refuges(side) for side in (base, head)):
+    base, head = change.base, change.head
+    if not any(side is not None and _has_refuges(side) for side in (base, head)):
         return ()
-    first, _, decisions = settled(base, snapshot, now=hub.now)
-    published = published_refuges(snapshot.scores)
+    published = published_refuges(change.snapshot.scores)
     before: Refuges = {}
-    if base is not None and first is not None:
-        before = _planned(base, first.deciding(decisions), published, hub)
-    second = decided_by(base, head, snapshot, decisions, now=hub.now)
-    after = _planned(head, second, before or published, hub)
-    clusters = _by_key(decided(second.decisions.values()))
-    return tuple(
-        _compared(
-            by_lost_cluster(before, _by_key(decided(decisions))), by_lost_cluster(after, clusters), clusters
-        )
-    )
+    if base is not None and change.first is not None:
+        before = _planned(base, change.first.deciding(change.decisions), published, change.now)
+    after = _planned(head, change.after, before or published, change.now)
+    clusters = _by_key(decided(change.after.decisions.values()))
+    lost = by_lost_cluster(before, _by_key(decided(change.decisions)))
+    return tuple(_compared(lost, by_lost_cluster(after, clusters), clusters))
 
 
 def _has_refuges(fleet: FleetVersion) -> bool:
@@ -58,8 +53,8 @@ def _has_refuges(fleet: FleetVersion) -> bool:
     return pace is not None and pace.refuges
 
 
-def _planned(fleet: FleetVersion, state: HubState, current: Refuges, hub: HubData) -> Refuges:
-    return plan_refuges(paced_placements(fleet, state), state=state, now=hub.now, current=current)
+def _planned(fleet: FleetVersion, state: HubState, current: Refuges, now: datetime) -> Refuges:
+    return plan_refuges(paced_placements(fleet, state), state=state, now=now, current=current)
 
 
 def _by_key(clusters: Mapping[tuple[str, str], frozenset[str]]) -> dict[str, frozenset[str]]:

@@ -5,14 +5,13 @@ whereto, who stays, and whose moves wait.
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct
 
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period
-from gitops_dsf.hub.snapshot import HubData
-from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.maintenance import clusters_of
 from gitops_dsf.pacing.waves import departures, staying
 from gitops_dsf.simulator import HubState
@@ -24,10 +23,9 @@ from gitops_dsf.views.preview.paced import (
     is_paced,
     move_text,
     situation_of,
-    stored_moves,
 )
-from gitops_dsf.views.preview.passes import decided_by, settled
 from gitops_dsf.views.preview.scorers import Change
+from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.wording import names_text, plural
 
@@ -84,50 +82,43 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
         return sum(len(wave.moves) for wave in self.waves)
 
 
-class _Follows(NamedTuple):
-    """What follows when a window opens."""
-
-    waves: tuple[DepartureWave, ...] = ()
-    complete: bool = True
-    late: tuple[str, ...] = ()
-    held: tuple[str, ...] = ()
-    stays: tuple[str, ...] | None = ()
-
-
 def maintenance_changes(
-    base: FleetVersion | None, head: FleetVersion, hub: HubData
+    base: FleetVersion | None, head: FleetVersion, *, now: datetime, transition: Transition | None
 ) -> Iterator[MaintenanceChange]:
-    """The maintenance that differs, by name."""
+    """The maintenance that differs, by name. Without a transition nothing is known of the hub."""
     before = {item.name: item for item in (base.maintenance if base is not None else ())}
     after = {item.name: item for item in head.maintenance}
     differing = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
     if not differing:
         return
-    opening = _Opening(base, head, hub)
-    now = hub.now.timestamp()
+    opening = None if transition is None else _Opening(transition)
+    state = hub_state(head, None) if transition is None else transition.after
+    clusters = {item.metadata.name: item for item in state.clusters}
+    at = now.timestamp()
     for name in differing:
         new = after.get(name)
         item = new or before[name]
-        period = next_period(item.window, now)
-        follows = _Follows() if new is None or period is None else opening.follows(new, period)
-        shown = window_view(item, opening.clusters_of(item), now)
-        change = Change.REMOVED if new is None else Change.CHANGED if name in before else Change.ADDED
-        yield MaintenanceChange(
-            change=change,
-            state="past" if period is None else "open" if period.start <= now else "later",
-            **{field: getattr(shown, field) for field in WindowView.__struct_fields__},
-            **follows._asdict(),
+        period = next_period(item.window, at)
+        found = MaintenanceChange(
+            **msgspec.structs.asdict(window_view(item, clusters_of(item, clusters), at)),
+            change=Change.REMOVED if new is None else Change.CHANGED if name in before else Change.ADDED,
+            state="past" if period is None else "open" if period.start <= at else "later",
         )
+        if new is None or period is None:
+            yield found
+        elif opening is None:
+            yield msgspec.structs.replace(found, stays=None)
+        else:
+            yield opening.followed(found, new, period)
 
 
 def open_windows(fleet: FleetVersion, state: HubState, now: datetime) -> tuple[WindowView, ...]:
     """The maintenance whose window is open."""
-    found = []
+    found, by_name = [], {each.metadata.name: each for each in state.clusters}
     for item in fleet.maintenance:
         period = next_period(item.window, now.timestamp())
         if period is not None and period.start <= now.timestamp():
-            clusters = clusters_of(item, {each.metadata.name: each for each in state.clusters})
-            found.append(window_view(item, clusters, now.timestamp()))
+            found.append(window_view(item, clusters_of(item, by_name), now.timestamp()))
     return tuple(found)
 
 
@@ -150,62 +141,51 @@ def window_view(item: Maintenance, clusters: Collection[str], now: float) -> Win
 class _Opening:
     """Computes what follows when windows open. All of them together simulate about so many Placements."""
 
-    def __init__(self, base: FleetVersion | None, head: FleetVersion, hub: HubData) -> None:
-        self._head, self._hub = head, hub
+    def __init__(self, transition: Transition) -> None:
+        self._transition, self._head = transition, transition.head
         self._left = MOST_SIMULATED
-        snapshot = hub.snapshot
-        if snapshot is None:
-            self._state, self._ledger = hub_state(head, None), Ledger()
-        else:
-            _, _, decisions = settled(base, snapshot, now=hub.now)
-            self._state = decided_by(base, head, snapshot, decisions, now=hub.now)
-            self._ledger = stored_moves(snapshot).ledger
-        self._clusters = {item.metadata.name: item for item in self._state.clusters}
         self._decided = {
             key: found
-            for (namespace, name), found in decided(self._state.decisions.values()).items()
-            if (key := f"{namespace}/{name}") in head.placements
+            for (namespace, name), found in decided(transition.after.decisions.values()).items()
+            if (key := f"{namespace}/{name}") in self._head.placements
         }
 
-    def clusters_of(self, item: Maintenance) -> frozenset[str]:
-        """Its clusters by the labels that the hub has."""
-        return clusters_of(item, self._clusters)
-
-    def follows(self, item: Maintenance, period: Period) -> _Follows:
-        """What follows when this window opens, or now if it is open."""
-        if self._hub.snapshot is None:
-            return _Follows(stays=None)
-        clusters = self.clusters_of(item)
-        on = sorted(key for key, found in self._decided.items() if not clusters.isdisjoint(found))
-        paced = [key for key in on if is_paced(self._head, key)]
+    def followed(self, found: MaintenanceChange, item: Maintenance, period: Period) -> MaintenanceChange:
+        """The change with what follows when this window opens, or now if it is open."""
+        clusters = frozenset(found.clusters)
+        on = sorted(key for key, names in self._decided.items() if not clusters.isdisjoint(names))
         if item.action is Action.CORDON:
-            return _Follows(stays=tuple(on))
+            return msgspec.structs.replace(found, stays=tuple(on))
+        paced = set(filter(self._is_paced, on))
         if item.action is Action.FREEZE:
             named = {*(item.applications or ())}
             chosen = {key for key in self._decided if key.partition("/")[2] in named}
-            return _Follows(held=tuple(sorted({*paced, *filter(self._is_paced, chosen)})))
-        follows = self._drain(item, period, clusters)
-        return follows._replace(stays=tuple(key for key in on if key not in paced))
+            return msgspec.structs.replace(
+                found, held=tuple(sorted(paced | {*filter(self._is_paced, chosen)}))
+            )
+        stays = tuple(key for key in on if key not in paced)
+        return self._drained(msgspec.structs.replace(found, stays=stays), item, period)
 
     def _is_paced(self, key: str) -> bool:
         return is_paced(self._head, key)
 
-    def _drain(self, item: Maintenance, period: Period, clusters: frozenset[str]) -> _Follows:
-        now = self._hub.now.timestamp()
-        at = period.start if period.start > now else None
-        situation = situation_of(self._head, self._state, self._ledger, now=self._hub.now, at=at)
+    def _drained(self, found: MaintenanceChange, item: Maintenance, period: Period) -> MaintenanceChange:
+        clusters = frozenset(found.clusters)
+        at = period.start if found.state == "later" else None
+        hub = self._transition
+        situation = situation_of(self._head, hub.after, hub.ledger, now=hub.now, at=at)
         if situation is None:
-            return _Follows()
+            return found
         leaving = staying(situation)
         most = min(PREVIEWED_WAVES, self._left // max(1, len(leaving)))
-        found = list(islice(departures(situation, most=2 * most + 2), most + 1)) if most else []
-        self._left -= len(found) * len(leaving)
-        complete = most > 0 and len(found) <= most
+        simulated = list(islice(departures(situation, most=2 * most + 2), most + 1)) if most else []
+        self._left -= len(simulated) * len(leaving)
+        complete = most > 0 and len(simulated) <= most
         left = {
             (key, name) for key, names in self._decided.items() if key in leaving for name in clusters & names
         }
         waves, late = [], set[str]()
-        for wave in found[:most]:
+        for wave in simulated[:most]:
             moves = [wish for wish in wave.moves if wish.drains and wish.source in clusters]
             if wave.at >= period.end:
                 late |= {wish.placement for wish in moves}
@@ -218,7 +198,8 @@ class _Opening:
                 )
                 waves.append(DepartureWave(at=_local(wave.at, item.zone), moves=shown))
         rest = {key for key, _ in left}
-        return _Follows(
+        return msgspec.structs.replace(
+            found,
             waves=tuple(waves),
             complete=complete,
             late=tuple(sorted(late)),

@@ -2,8 +2,6 @@
 
 from msgspec import Struct
 
-from gitops_dsf.hub.snapshot import HubData
-from gitops_dsf.views.preview.nextscores import next_scores
 from gitops_dsf.views.preview.paced import (
     MOST_SIMULATED,
     PREVIEWED_WAVES,
@@ -11,10 +9,8 @@ from gitops_dsf.views.preview.paced import (
     Waves,
     paced_placements,
     paced_waves,
-    stored_moves,
 )
-from gitops_dsf.views.preview.passes import decided_by, settled
-from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.wording import plural
 
 
@@ -37,27 +33,23 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
         return sum(len(wave.moves) for wave in self.waves)
 
 
-def paced_change(base: FleetVersion | None, head: FleetVersion, hub: HubData) -> PacedChange | None:
+def paced_change(change: Transition) -> PacedChange | None:
     """The paced moves that follow a change; None if the head paces nothing, or they are the same as before.
 
     They begin where the change itself leads to: where OCM places new applications, and those that it moves
     at once.
     """
-    snapshot = hub.snapshot
-    if snapshot is None or head.resolved.repository.spec.pace is None:
+    base, head, ledger = change.base, change.head, change.ledger
+    if head.resolved.repository.spec.pace is None:
         return None
-    ledger = stored_moves(snapshot).ledger
-    first, _, decisions = settled(base, snapshot, now=hub.now)
-    second = decided_by(base, head, snapshot, decisions, now=hub.now)
-    paced = paced_placements(head, second)
+    paced = paced_placements(head, change.after)
     most = min(PREVIEWED_WAVES, max(1, MOST_SIMULATED // max(1, len(paced))))
-    after = paced_waves(head, second, ledger, now=hub.now, most=most)
+    after = paced_waves(head, change.after, ledger, now=change.now, most=most)
     read = {term.resource for item in paced.values() for term in item.ranking.terms if term.weight}
-    changed = next_scores(base, head, snapshot).unknown
-    unknown = tuple(sorted(name for name in read if changed.get(name)))
+    unknown = tuple(sorted(name for name in read if change.scores.unknown.get(name)))
     before = Waves(under_way=(), waves=(), complete=True)
-    if base is not None and first is not None and base.resolved.repository.spec.pace is not None:
-        before = paced_waves(base, first, ledger, now=hub.now, most=most)
+    if base is not None and change.first is not None and base.resolved.repository.spec.pace is not None:
+        before = paced_waves(base, change.first, ledger, now=change.now, most=most)
     if not unknown and before.waves == after.waves:
         return None
     known = {(move.placement, move.source, move.target) for move in before.moves}

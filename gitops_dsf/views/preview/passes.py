@@ -4,19 +4,15 @@ there as the head renders it.
 So stickiness is taken into account, and moves that would happen anyway are not attributed to the change.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
-from gitops_dsf.hub.objects import Placement, PlacementDecision
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import asks_for_scores
-from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
-from gitops_dsf.simulator.settle import settle
 from gitops_dsf.views.preview.bounds import Certainty, certainty
-from gitops_dsf.views.preview.hub import hub_state
-from gitops_dsf.views.preview.nextscores import NextScores, Unknown, next_scores
-from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.nextscores import NextScores, Unknown
+from gitops_dsf.views.preview.transition import Transition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +32,9 @@ class Pass:
     """What is certain in spite of unknown scores; None if everything is."""
 
 
-def passes(
-    base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot, *, now: datetime
-) -> Iterator[Pass]:
+def passes(change: Transition) -> Iterator[Pass]:
     """Simulates every Placement of both sides, in order of name."""
-    future = next_scores(base, head, snapshot)
-    first, before, decisions = settled(base, snapshot, now=now)
-    second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
+    future, first, before, second = change.scores, change.first, change.verdicts, change.second
     surroundings = first is None or not _same_surroundings(first, second)
     placements = {f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()}
     for key in sorted({*before, *placements}):
@@ -52,35 +44,7 @@ def passes(
         elif old is not None and not surroundings and not _touched(placement, future, old):
             yield Pass(placement=key, before=old, after=old, touched=False)
         else:
-            yield _second(key, old, simulate(second, key, now), placement, future)
-
-
-def settled(
-    base: FleetVersion | None, snapshot: Snapshot, *, now: datetime
-) -> tuple[HubState | None, dict[str, Verdict], tuple[PlacementDecision, ...]]:
-    """The hub with the Placements of the base, their last verdicts, and the decisions that they lead to."""
-    if base is None:
-        return None, {}, tuple(snapshot.decisions)
-    state = hub_state(base, snapshot, decisions=snapshot.decisions)
-    verdicts, decisions = settle(state, base.placements, now)
-    return state, verdicts, decisions
-
-
-def decided_by(
-    base: FleetVersion | None,
-    head: FleetVersion,
-    snapshot: Snapshot,
-    decisions: Iterable[PlacementDecision],
-    *,
-    now: datetime,
-) -> HubState:
-    """The hub with the Placements of the head, and the decisions that they lead to from these. Scores that
-    are not known yet are as they are now.
-    """
-    scores = next_scores(base, head, snapshot).scores
-    second = hub_state(head, snapshot, scores=scores, decisions=decisions)
-    _, later = settle(second, head.placements, now)
-    return second.deciding(later)
+            yield _second(key, old, simulate(second, key, change.now), placement, future)
 
 
 def _second(
