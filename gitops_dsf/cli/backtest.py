@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.journalfiles import add_journal_arguments, branch_files, journal_files
+from gitops_dsf.cli.journalfiles import add_journal_arguments, branch_files, journal_files, since_month
 from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
@@ -200,7 +199,7 @@ def _records(args: argparse.Namespace, *, start: float) -> "tuple[Record, ...]":
     """The records of the journal since the start; none without advice, or where there is no journal."""
     if not args.advise:
         return ()
-    from gitops_dsf.journal.lines import FILE, read
+    from gitops_dsf.journal.lines import read
     from gitops_dsf.repository.revision import RevisionError
 
     try:
@@ -208,13 +207,7 @@ def _records(args: argparse.Namespace, *, start: float) -> "tuple[Record, ...]":
     except RevisionError:
         # A folder that is no git repository has no journal.
         return ()
-    first = f"{datetime.fromtimestamp(start, UTC):%Y-%m}.jsonl"
-    files = {
-        name: content
-        for name, content in (found[0] if found is not None else {}).items()
-        if not FILE.fullmatch(name) or name >= first
-    }
-    return read(files, explained=False).records
+    return read(since_month(found[0], start), explained=False).records if found is not None else ()
 
 
 def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":

@@ -1,6 +1,8 @@
 """The files of a journal: in a folder, or on a branch of the fleet repository."""
 
 import argparse
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from gitops_dsf.errors import UsageError
@@ -34,6 +36,14 @@ def journal_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str]:
             " reconciler writes it if spec.reconciler.journal.enabled is true"
         )
     return found
+
+
+def since_month(files: Mapping[str, bytes], start: float) -> dict[str, bytes]:
+    """The files without months before a time (Unix seconds). One that is named otherwise stays."""
+    from gitops_dsf.journal.lines import FILE
+
+    first = f"{datetime.fromtimestamp(start, UTC):%Y-%m}.jsonl"
+    return {name: content for name, content in files.items() if not FILE.fullmatch(name) or name >= first}
 
 
 def branch_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str] | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.hubdata import moment
-from gitops_dsf.cli.journalfiles import add_journal_arguments, journal_files
+from gitops_dsf.cli.journalfiles import add_journal_arguments, journal_files, since_month
 from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import UsageError
@@ -125,17 +125,12 @@ def _read(
 
     Months before `since` (Unix seconds) are not read. `about` and `explained` are those of `lines.read`.
     """
-    from datetime import UTC, datetime
-
     from dsf_wire.text import printable
-    from gitops_dsf.journal.lines import FILE, read
+    from gitops_dsf.journal.lines import read
 
     files, origin = journal_files(args)
     if since is not None:
-        first = f"{datetime.fromtimestamp(since, UTC):%Y-%m}.jsonl"
-        files = {
-            name: content for name, content in files.items() if not FILE.fullmatch(name) or name >= first
-        }
+        files = since_month(files, since)
     found = read(files, about=about, explained=explained)
     for bad in found.bad:
         place = bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
