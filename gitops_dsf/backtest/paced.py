@@ -25,7 +25,7 @@ from gitops_dsf.backtest.lapses import Lapse, tracks_of
 from gitops_dsf.backtest.vectorised import CELLS, Ints, ScoreColumns, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase
-from gitops_dsf.pacing.load import Shift
+from gitops_dsf.pacing.load import Shift, summed
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced, Wish, best_swap
 from gitops_dsf.simulator import HubState
@@ -287,7 +287,7 @@ class _Wishes:
         if shifts:
             # A score within its limits may change less.
             high, low = high.copy(), low.copy()
-            for (resource, dimension, cluster), points in _summed(shifts).items():
+            for (resource, dimension, cluster), points in summed(shifts).items():
                 place = table.places.get(cluster)
                 if place is not None and points:
                     change = table.weights(resource, dimension) * points * table.width
@@ -307,7 +307,7 @@ class _Wishes:
         wanted = table.wanted[row]
         if int(members.sum()) != wanted:
             return None
-        for (resource, dimension, cluster), points in _summed(shifts).items():
+        for (resource, dimension, cluster), points in summed(shifts).items():
             weight, place = int(table.weights(resource, dimension)[row]), table.places.get(cluster)
             if weight and points and place is not None and sums[place] > OUT:
                 score = table.counted(resource, dimension, cluster, self._number)
@@ -343,15 +343,6 @@ def _expired(contest: Contest, columns: ScoreColumns) -> Iterator[Lapse]:
                 noticed=math.nextafter(until, math.inf),
                 renewed=renewed,
             )
-
-
-def _summed(shifts: Iterable[Shift]) -> Mapping[tuple[str, str, str], int]:
-    """The points that are assumed, by score and cluster."""
-    found: dict[tuple[str, str, str], float] = {}
-    for each in shifts:
-        key = each.resource, each.dimension, each.cluster
-        found[key] = found.get(key, 0.0) + each.points
-    return {key: round(points) for key, points in found.items()}
 
 
 def _best(sums: Ints, count: int) -> Ints:

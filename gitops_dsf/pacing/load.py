@@ -49,19 +49,24 @@ def unmeasured(move: Move, term: Term, *, now: float) -> float:
     return max(0.0, 1.0 - elapsed / term.range) if term.range else 0.0
 
 
+def summed(shifts: Iterable[Shift]) -> Mapping[tuple[str, str, str], int]:
+    """The points that are assumed, by resource, dimension and cluster."""
+    found: dict[tuple[str, str, str], float] = {}
+    for each in shifts:
+        key = each.resource, each.dimension, each.cluster
+        found[key] = found.get(key, 0.0) + each.points
+    return {key: round(points) for key, points in found.items()}
+
+
 def assume(scores: Scores, shifts: Iterable[Shift]) -> Scores:
     """The scores with the assumed load, within -100 and 100. A cluster without the score stays as it is."""
-    summed: dict[tuple[str, str, str], float] = {}
-    for each in shifts:
-        key = each.resource, each.cluster, each.dimension
-        summed[key] = summed.get(key, 0.0) + each.points
     found = dict[str, Mapping[str, Score]](scores)
     copied: dict[str, dict[str, Score]] = {}
-    for (resource, cluster, dimension), points in summed.items():
+    for (resource, dimension, cluster), points in summed(shifts).items():
         column = copied.get(resource) or dict(found.get(resource, {}))
         score = column.get(cluster)
         if score is not None and score.get(dimension) is not None:
-            column[cluster] = _shifted(score, dimension, round(points))
+            column[cluster] = _shifted(score, dimension, points)
             copied[resource] = column
     return found | copied
 
