@@ -38,6 +38,8 @@ REFUGE_SPAN: Final = 400
 """The sum may not exceed this where refuges are planned, or a score could outweigh a refuge."""
 MOST_SPAN: Final = 200
 """By how much a score can differ between two clusters."""
+MOST_DEMAND: Final = MOST_SPAN
+"""The largest demand that may be written."""
 MOST_TERMS: Final = 100
 """Scores that an annotation may name."""
 
@@ -48,7 +50,7 @@ class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
     resource: str
     dimension: str
     weight: Annotated[int, Meta(ge=-10, le=10)]
-    demand: Annotated[int, Meta(ge=0, le=200)] = 0
+    demand: Annotated[int, Meta(ge=0, le=MOST_DEMAND)] = 0
     """Points of this score that the application takes where it runs."""
     delay: Annotated[float, Meta(ge=0)] = 0.0
     """Seconds until a measurement after a change is published."""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gitops_dsf.hub.pace import MOST_DEMAND
 from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, LabelSelector, Metadata
 from gitops_dsf.repository.model.rule import Rule, Ruled, having
 
@@ -94,7 +95,7 @@ class Score(Authored):
     """Name of the score item; by default the only one that the scorer can publish."""
     weight: Weight = 1
     """Relative weight; negative when a lower score is better."""
-    demand: Annotated[int, Field(ge=0, le=200)] = 0
+    demand: Annotated[int, Field(ge=0, le=MOST_DEMAND)] = 0
     """Points of this score that the application takes where it runs. With spec.pace of gitops-dsf.yaml they
     are assumed until they are measured.
     """

@@ -32,7 +32,7 @@ from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import paced_ranking
+from gitops_dsf.hub.pace import MOST_DEMAND, paced_ranking
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import timestamp_of
@@ -57,8 +57,6 @@ WAITED: Final = 0.1
 """Clusters whose first score comes within this part of the span after the first one of all are waited for."""
 LATEST: Final = 0.9
 """A score that begins after this part of the span has too little of a past."""
-MOST_DEMAND: Final = 200
-"""The largest demand that may be written."""
 OUT_OF_TIME: Final = "the time limit was over before it was decided"
 LIMITS: Final = (
     "agents score at moments of their own; (2 to 9) are the fewest and the most moves with four sets of them",
