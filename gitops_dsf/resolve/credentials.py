@@ -26,9 +26,6 @@ be used as tokens for metric sources.
 """
 
 
-POD_TOKEN: Final = "the token of the agent's pod"  # noqa: S105 - words
-
-
 class Kind(StrEnum):
     """What a credential is. The value is the word in messages."""
 
@@ -84,10 +81,15 @@ class Sent:
     @property
     def what(self) -> str:
         """The credential, in words."""
-        return f"{self.kind.words} in Secret {self.secret}" if self.secret else POD_TOKEN
+        return in_words(self.kind, self.secret)
 
     def __str__(self) -> str:
         return f"{self.what} to {self.scheme}://{self.host}"
+
+
+def in_words(kind: Kind, secret: str | None) -> str:
+    """A credential of a Secret; the token of the agent's pod without a name."""
+    return f"{kind.words} in Secret {secret}" if secret else "the token of the agent's pod"
 
 
 def credentials(auth: Auth | None, variant: MetricSourceVariant | None = None) -> Iterator[Credential]:

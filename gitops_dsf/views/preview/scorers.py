@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gitops_dsf.render.scorers import scorer as rendered
-from gitops_dsf.resolve.credentials import POD_TOKEN, Kind, Sent, credentials, sent
+from gitops_dsf.resolve.credentials import Kind, Sent, credentials, in_words, sent
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.version import FleetVersion
@@ -45,8 +45,7 @@ class CredentialSent(Struct, frozen=True, kw_only=True):
     to: str
 
     def __str__(self) -> str:
-        words = f"{Kind(self.kind).words} in Secret {self.secret}"
-        return f"{words if self.secret else POD_TOKEN} to {self.to}"
+        return f"{in_words(Kind(self.kind), self.secret)} to {self.to}"
 
 
 class ScorerChange(Struct, frozen=True, kw_only=True, rename="camel"):
