@@ -40,6 +40,7 @@ from dsf_wire.summary import (
 )
 from gitops_dsf.repository.model.base import SECRET_KEY
 from tests.support.agent.certificates import Authority
+from tests.support.manual_clock import ManualClock
 
 TOKEN = Auth(secret_name="s", secret_key="k")
 CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
@@ -47,22 +48,6 @@ OWN = Auth(service_account_token=True)
 LOGIN = Auth(basic=BasicAuth(name="login", username_key="u", password_key="p"))
 PAIR = Auth(certificate=ClientCertificate(name="pair", certificate_key="c", private_key_key="k"))
 KEY_HEADER = Header(name="X-Key", secret_ref=SecretRef(name="s", key="k"))
-
-
-class ManualClock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def wall(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        raise AssertionError(seconds)
 
 
 class Api:

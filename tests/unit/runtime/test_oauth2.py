@@ -11,24 +11,9 @@ from urllib.parse import parse_qs
 import pytest
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
+from tests.support.manual_clock import ManualClock
 
 CLIENT = Client(token_url="https://login.example.com/token", name="agent", secret="s3cret-0123456789")
-
-
-class ManualClock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def wall(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        raise AssertionError(seconds)
 
 
 class Server:
