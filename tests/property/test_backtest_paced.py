@@ -124,13 +124,18 @@ def test_an_unlimited_pace_changes_nothing(told: Told) -> None:
     assert not any(each.waits for each in paced.paced.values())
 
 
-@examples(60)
-@given(stories(), paces)
-def test_the_pace_is_never_exceeded(told: Told, pace: Pace) -> None:
+def _replay(told: Told, pace: Pace) -> PacedReplay:
     state, paced, tracks, grid = told
     contests = [contest(each.written, state=state, start=grid.start) for each in paced.values()]
     columns = ScoreColumns(tracks=tracks, grid=grid)
-    replay = PacedReplay(contests, paced=paced, pace=pace, state=state, columns=columns)
+    return PacedReplay(contests, paced=paced, pace=pace, state=state, columns=columns)
+
+
+@examples(60)
+@given(stories(), paces)
+def test_the_pace_is_never_exceeded(told: Told, pace: Pace) -> None:
+    _, paced, _, grid = told
+    replay = _replay(told, pace)
     began: list[tuple[float, str, str]] = []
     arrivals: list[tuple[float, str, str]] = []
     for number in replay.points():
@@ -176,10 +181,8 @@ class _Both:
 @given(stories(), paces)
 def test_wishes_are_those_of_the_simulator(told: Told, pace: Pace) -> None:
     """At each point, with the scores and decisions of that point and the assumed load."""
-    state, paced, tracks, grid = told
-    contests = [contest(each.written, state=state, start=grid.start) for each in paced.values()]
-    columns = ScoreColumns(tracks=tracks, grid=grid)
-    replay = PacedReplay(contests, paced=paced, pace=pace, state=state, columns=columns)
+    state, _, tracks, _ = told
+    replay = _replay(told, pace)
 
     def compared(situation: Situation, wishes: Wishes) -> Admission:
         found = Situation(
