@@ -10,40 +10,29 @@ import numpy as np
 
 from dsf_wire import query
 from dsf_wire.summary import SCORED_BY_API, PublishRule
-from gitops_dsf.backtest.advice import DEADBANDS, advise
-from gitops_dsf.backtest.demand import Arrival, measure
+from gitops_dsf.backtest.advice import DEADBANDS
 from gitops_dsf.backtest.figures import figures
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.phases import moves_with_phases
 from gitops_dsf.backtest.publication import Publication
 from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.backtest.rawscores import Results, Values
-from gitops_dsf.backtest.result import (
-    Advice,
-    AdvisedField,
-    BacktestResult,
-    BacktestSide,
-    DemandAdvice,
-    Span,
-    Trial,
-)
+from gitops_dsf.backtest.result import BacktestResult, BacktestSide, Span
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import MOST_DEMAND, paced_ranking
+from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.journal.record import Record
-from gitops_dsf.journal.timeline import by_placement, times
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.stickiness import Weights, expressible
-from gitops_dsf.resolve.types import ResolvedPlacement
+from gitops_dsf.views.backtest.advised import advice_on, demands_of
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.scorers import raw_causes
@@ -430,6 +419,8 @@ class BacktestBuilder:
             for key, item in found.contests.items()
             if key not in found.lines
         }
+        advised = len(histories) > 1
+        known = {key: item for key, item in side.paced.items() if key not in side.unknown}
         return BacktestSide(
             title=side.title,
             placements={
@@ -437,8 +428,8 @@ class BacktestBuilder:
             },
             unknown=side.unknown | undecided,
             gaps=dict(self._gaps(side)),
-            advice=dict(_advice(side, found, histories, window, stop)) if len(histories) > 1 else {},
-            demands=dict(_demands(side, found, self._records)) if len(histories) > 1 else {},
+            advice=dict(advice_on(side.fleet, found, histories, window=window, stop=stop)) if advised else {},
+            demands=dict(demands_of(side.fleet, found, known, self._records)) if advised else {},
             unpaced=dict.fromkeys(side.alone, "not asked for")
             | {
                 key: "its filters depend on time or on its decision" if key in found.lines else "not decided"
@@ -470,106 +461,3 @@ def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
         if causes
         else ""
     )
-
-
-def _advice(
-    side: _Side,
-    found: Backtest,
-    histories: Mapping[int | None, Tracks],
-    window: float,
-    stop: Callable[[], bool],
-) -> Iterator[tuple[str, Advice]]:
-    for item in side.fleet.resolved.placements:
-        contest = found.contests.get(f"{item.namespace}/{item.name}")
-        if contest is None or contest.special or contest.key not in found.lines:
-            continue
-        written = Weights(factor=item.score_factor, steady=item.steady_weight)
-        advice = advise(
-            contest,
-            values=expressible([score.weight for score in item.scores]) | {item.ranking.stickiness: written},
-            written=item.ranking.stickiness,
-            histories=histories,
-            grid=found.grid,
-            window=window,
-            stop=stop,
-        )
-        if advice is not None:
-            fields = tuple(_fields(advice.recommended, item, side.fleet))
-            yield contest.key, msgspec.structs.replace(advice, fields=fields)
-
-
-def _demands(
-    side: _Side, found: Backtest, records: Sequence[Record]
-) -> Iterator[tuple[str, tuple[DemandAdvice, ...]]]:
-    """The demands to write, by Placement: those that differ clearly from what is written."""
-    moves = {
-        key: [
-            Arrival(at=at, joined=each.joined, left=each.left, exact=each.kind == "Change")
-            for at, each in zip(times(known), known, strict=True)
-            if each.joined or each.left
-        ]
-        for key, known in by_placement(records).items()
-    }
-    everybody = [each for known in moves.values() for each in known]
-    for item in side.fleet.resolved.placements:
-        key = f"{item.namespace}/{item.name}"
-        if key not in side.paced or key not in moves or key in side.unknown:
-            continue
-        advised = []
-        for index, term in enumerate(side.paced[key].ranking.terms):
-            measured = measure(moves[key], everybody=everybody, term=term, columns=found.columns)
-            if measured is None:
-                continue
-            value = min(MOST_DEMAND, round(measured.mean))
-            if value != term.demand and abs(measured.mean - term.demand) > 2 * measured.error:
-                position = item.written.at("spec", "scores", index, "demand")
-                field_ = AdvisedField(
-                    file=position.file,
-                    line=position.line,
-                    field=f"spec.scores[{index}].demand",
-                    before=term.demand,
-                    after=value,
-                )
-                advised.append(
-                    DemandAdvice(
-                        scorer=item.scores[index].scorer,
-                        cases=measured.cases,
-                        mean=measured.mean,
-                        spread=measured.spread,
-                        field=field_,
-                    )
-                )
-        if advised:
-            yield key, tuple(advised)
-
-
-def _fields(setting: Trial, item: ResolvedPlacement, fleet: FleetVersion) -> Iterator[AdvisedField]:
-    """What to write to follow the advice for one Placement; nothing if that is what is written."""
-    key = f"{item.namespace}/{item.name}"
-    if setting.stickiness != item.ranking.stickiness:
-        position = item.written.at("spec", "stickiness")
-        yield AdvisedField(
-            file=position.file,
-            line=position.line,
-            field="spec.stickiness",
-            before=item.ranking.stickiness,
-            after=setting.stickiness,
-        )
-    if setting.deadband is None:
-        return
-    for name in sorted({score.scorer for score in item.scores}):
-        scorer = fleet.scorers[name]
-        if scorer.spec.publish.deadband != setting.deadband:
-            yield AdvisedField(
-                file=scorer.position.file,
-                line=scorer.position.line,
-                field="spec.publish.deadband",
-                before=scorer.spec.publish.deadband,
-                after=setting.deadband,
-                also=tuple(
-                    other
-                    for other, placement in typed_placements(fleet).items()
-                    if other != key
-                    and any(each.resource == scorer.resource_name for each in ranked_by(placement))
-                ),
-            )

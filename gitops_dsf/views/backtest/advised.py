@@ -1,0 +1,127 @@
+"""What a backtest advises to write, with file and line."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from gitops_dsf.backtest.advice import advise
+from gitops_dsf.backtest.demand import Arrival, measure
+from gitops_dsf.backtest.result import Advice, AdvisedField, DemandAdvice, Trial
+from gitops_dsf.backtest.run import Backtest
+from gitops_dsf.backtest.track import Tracks
+from gitops_dsf.hub.pace import MOST_DEMAND
+from gitops_dsf.hub.placements import ranked_by
+from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.timeline import by_placement, times
+from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.resolve.stickiness import Weights, expressible
+from gitops_dsf.resolve.types import ResolvedPlacement
+from gitops_dsf.views.preview.hub import typed_placements
+from gitops_dsf.views.preview.version import FleetVersion
+
+
+def advice_on(
+    fleet: FleetVersion,
+    found: Backtest,
+    histories: Mapping[int | None, Tracks],
+    *,
+    window: float,
+    stop: Callable[[], bool],
+) -> Iterator[tuple[str, Advice]]:
+    """What to change about stickiness and deadbands, by Placement. `histories` are those by deadband."""
+    for item in fleet.resolved.placements:
+        contest = found.contests.get(f"{item.namespace}/{item.name}")
+        if contest is None or contest.special or contest.key not in found.lines:
+            continue
+        written = Weights(factor=item.score_factor, steady=item.steady_weight)
+        advice = advise(
+            contest,
+            values=expressible([score.weight for score in item.scores]) | {item.ranking.stickiness: written},
+            written=item.ranking.stickiness,
+            histories=histories,
+            grid=found.grid,
+            window=window,
+            stop=stop,
+        )
+        if advice is not None:
+            fields = tuple(_fields(advice.recommended, item, fleet))
+            yield contest.key, msgspec.structs.replace(advice, fields=fields)
+
+
+def demands_of(
+    fleet: FleetVersion, found: Backtest, paced: Mapping[str, Paced], records: Sequence[Record]
+) -> Iterator[tuple[str, tuple[DemandAdvice, ...]]]:
+    """The demands to write, by Placement: those that differ clearly from what is written. `records` are those
+    of the journal.
+    """
+    moves = {
+        key: [
+            Arrival(at=at, joined=each.joined, left=each.left, exact=each.kind == "Change")
+            for at, each in zip(times(known), known, strict=True)
+            if each.joined or each.left
+        ]
+        for key, known in by_placement(records).items()
+    }
+    everybody = [each for known in moves.values() for each in known]
+    for item in fleet.resolved.placements:
+        key = f"{item.namespace}/{item.name}"
+        if key not in paced or key not in moves:
+            continue
+        advised = []
+        for index, term in enumerate(paced[key].ranking.terms):
+            measured = measure(moves[key], everybody=everybody, term=term, columns=found.columns)
+            if measured is None:
+                continue
+            value = min(MOST_DEMAND, round(measured.mean))
+            if value != term.demand and abs(measured.mean - term.demand) > 2 * measured.error:
+                position = item.written.at("spec", "scores", index, "demand")
+                field_ = AdvisedField(
+                    file=position.file,
+                    line=position.line,
+                    field=f"spec.scores[{index}].demand",
+                    before=term.demand,
+                    after=value,
+                )
+                advised.append(
+                    DemandAdvice(
+                        scorer=item.scores[index].scorer,
+                        cases=measured.cases,
+                        mean=measured.mean,
+                        spread=measured.spread,
+                        field=field_,
+                    )
+                )
+        if advised:
+            yield key, tuple(advised)
+
+
+def _fields(setting: Trial, item: ResolvedPlacement, fleet: FleetVersion) -> Iterator[AdvisedField]:
+    """What to write to follow the advice for one Placement; nothing if that is what is written."""
+    key = f"{item.namespace}/{item.name}"
+    if setting.stickiness != item.ranking.stickiness:
+        position = item.written.at("spec", "stickiness")
+        yield AdvisedField(
+            file=position.file,
+            line=position.line,
+            field="spec.stickiness",
+            before=item.ranking.stickiness,
+            after=setting.stickiness,
+        )
+    if setting.deadband is None:
+        return
+    for name in sorted({score.scorer for score in item.scores}):
+        scorer = fleet.scorers[name]
+        if scorer.spec.publish.deadband != setting.deadband:
+            yield AdvisedField(
+                file=scorer.position.file,
+                line=scorer.position.line,
+                field="spec.publish.deadband",
+                before=scorer.spec.publish.deadband,
+                after=setting.deadband,
+                also=tuple(
+                    other
+                    for other, placement in typed_placements(fleet).items()
+                    if other != key
+                    and any(each.resource == scorer.resource_name for each in ranked_by(placement))
+                ),
+            )
