@@ -38,12 +38,9 @@ _HELPER: Final = (
 
 
 class GitError(GitopsDsfError):
-    """Git, the forge or a worker did not do what was asked. The message holds no secret."""
-
-    def __init__(self, message: str, *, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.wait = wait
-        """Seconds to wait before the next attempt; 0 when the usual pause is enough."""
+    """Git or a worker did not do what was asked, or a mounted Secret lacks something. The message holds no
+    secret.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -130,7 +130,8 @@ class ProposalController:
                 errors = await self._pass(clone)
                 failures = failures + 1 if errors else 0
                 if errors:
-                    wait = max(backoff.delay(failures), *(each.wait for each in errors))
+                    asked = (each.wait for each in errors if isinstance(each, ForgeError))
+                    wait = max(backoff.delay(failures), *asked, 0.0)
                 await asyncio.sleep(wait)
 
     async def _pass(self, clone: Clone) -> list[GitError | ForgeError]:
