@@ -17,6 +17,7 @@ _PLACES: Final = frozenset(
     {"repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace"}
 )
 """Fields that say what is deployed and where. Of a new object only these are shown."""
+_ITSELF: Final = "NAMESPACE/NAME"
 _Contents = Mapping[tuple[str, str], Mapping[str, Any]]
 
 
@@ -36,6 +37,23 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
     placement: str
     change: Change
     fields: tuple[FieldChange, ...]
+
+    @property
+    def edit(self) -> SourceChange:
+        """The same without the name of the item that a paced Placement reads, so that fleets that turn a pace
+        on have one edit and not one for each Placement.
+        """
+        fields = (
+            FieldChange(
+                path=field.path.replace(f"/{self.placement}]", f"/{_ITSELF}]"),
+                before=_ITSELF if field.before == self.placement else field.before,
+                after=_ITSELF if field.after == self.placement else field.after,
+            )
+            for field in self.fields
+        )
+        return SourceChange(
+            kind="Placement", names=(self.placement,), change=self.change, fields=tuple(fields)
+        )
 
 
 def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[SourceChange, ...]:

@@ -103,10 +103,7 @@ def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
     yield from ("", *_summary(preview, found, limit))
     scorers = (_scorer(item, limit) for item in found.scorers)
     yield from _collapsed(f"Scorers ({len(found.scorers)})", scorers, found.scorers, "scorer", limit)
-    placements = alike(
-        SourceChange(kind="Placement", names=(item.placement,), change=item.change, fields=item.fields)
-        for item in found.placements
-    )
+    placements = alike(item.edit for item in found.placements)
     for title, edits in (
         ("Applications and placements as written", found.sources),
         ("Rendered Placements", placements),

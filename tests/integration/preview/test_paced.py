@@ -150,6 +150,8 @@ def test_the_pace_moves_nothing_when_it_begins_and_all_that_waits_when_it_ends(
     settled = save(herd_hub(on="c2"), tmp_path / "settled")
     on = run.compared(fleet, "--scores", settled, base="HEAD")
     assert (on["moves"], on["pending"], "paced" in on) == ([], [], False)
+    page = run("diff", fleet.path, "--base", "HEAD", "--scores", settled)
+    assert page.count("\nPlacement **`") == 1, "the item's name is all that the Placements differ in"
 
 
 def test_what_waits_anyway_is_not_of_the_change(tmp_path: Path, run: Run) -> None:
