@@ -20,7 +20,7 @@ from demo.programs import Programs
 from demo.recording import Recording
 from demo.signals import Stop
 from dsf_wire.constants import CONFIGMAP_NAME
-from gitops_dsf.resolve.stickiness import STEADY_POINTS
+from gitops_dsf.resolve.rankings import STEADY_POINTS
 from gitops_dsf.simulator import Verdict
 from tests.support.agent.configmap import ConfigMapVolume
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from gitops_dsf.cli.scaffold import repo_template
 from gitops_dsf.cli.schematree import write_tree
-from gitops_dsf.repository.model.kinds import KINDS
-from gitops_dsf.repository.model.rule import Schema, rules_of
+from gitops_dsf.repository.model.base import Schema, rules_of
+from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import kind_schema
 from tools.clireference import cli_page

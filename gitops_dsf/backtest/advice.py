@@ -16,7 +16,7 @@ from gitops_dsf.backtest.result import Advice, Trial
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.flapping import moves_back, returns
-from gitops_dsf.resolve.stickiness import Weights
+from gitops_dsf.resolve.rankings import Weights
 from gitops_dsf.wording import plural
 
 DEADBANDS: Final = (0, 1, 2, 3, 5, 8, 12, 20)

@@ -14,7 +14,7 @@ from typing import Final
 from gitops_dsf.ci.environment import PUSH_TOKEN, PipelineError
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.model.repository import Output
-from gitops_dsf.repository.revision.git import Repository, RevisionError
+from gitops_dsf.repository.revision import Repository, RevisionError
 
 RENDERED: Final = "rendered"
 _NO_SUCH_REF: Final = 2

@@ -115,7 +115,7 @@ def _is_rendered(directory: Path, settings: "FleetRepositorySpec | None") -> boo
 
 
 def _preview(args: argparse.Namespace, pipeline: "Pipeline", settings: "FleetRepositorySpec | None") -> bool:
-    from gitops_dsf.repository.revision.git import Repository
+    from gitops_dsf.repository.revision import Repository
 
     clone = Repository(directory=args.directory)
     base = args.base or pipeline.base

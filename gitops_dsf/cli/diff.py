@@ -179,7 +179,7 @@ def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
     """Files that Argo CD would apply but that neither side renders. A file that only the base renders is no
     such file: the tree is only stale.
     """
-    from gitops_dsf.output.changes import unwanted
+    from gitops_dsf.output import unwanted
     from gitops_dsf.render.tree import paths
 
     if after.fleet is None or after.fleet.resolved.repository.spec.output.mode != "Directory":

@@ -11,7 +11,7 @@ import msgspec
 from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.hub.snapshot import HubSource
 from gitops_dsf.journal.record import Record
-from gitops_dsf.repository.model.rule import Schema
+from gitops_dsf.repository.model.base import Schema
 from gitops_dsf.schema.editor import DRAFT
 from gitops_dsf.simulator import Explanation
 from gitops_dsf.simulator.verdict import VerdictData

@@ -9,7 +9,7 @@ from gitops_dsf.cli.arguments import add_fleet_directory, check_is_folder
 from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
-    from gitops_dsf.output.changes import Changes
+    from gitops_dsf.output import Changes
     from gitops_dsf.render.tree import RenderedTree
 
 RENDERED = "rendered"
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     tree is stale or holds foreign files.
     """
     from gitops_dsf.cli.report import show_findings
-    from gitops_dsf.output.changes import compare
+    from gitops_dsf.output import compare
     from gitops_dsf.pipeline import produce
 
     if args.part and not args.stdout:
@@ -175,7 +175,7 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
             file=sys.stderr,
         )
         return 1
-    from gitops_dsf.output.write import write
+    from gitops_dsf.output import write
     from gitops_dsf.render.argocd import BOOTSTRAP
 
     write(tree, out, changes)

@@ -8,11 +8,10 @@ from types import MappingProxyType
 
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.outputs import output_schemas
-from gitops_dsf.repository.model.rule import Schema
+from gitops_dsf.repository.model.base import Schema
 from gitops_dsf.repository.write import write_file
 from gitops_dsf.schema.crd import crds
-from gitops_dsf.schema.editor import bundle, editor_schemas
-from gitops_dsf.schema.wire import summaries_schema
+from gitops_dsf.schema.editor import bundle, editor_schemas, summaries_schema
 
 _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
 

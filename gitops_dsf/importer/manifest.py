@@ -11,7 +11,7 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.names import MAINTENANCE_TAINT, OCM_GROUP
 from gitops_dsf.importer.selection import Selection
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, DSF_API, OLDER_DSF_API
-from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
+from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 
 Object = dict[str, Any]

@@ -19,8 +19,8 @@ from gitops_dsf.importer.selection import Selection
 from gitops_dsf.importer.update import differing, update
 from gitops_dsf.repository.load import Document, Loaded, load, value_at
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
-from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
-from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.repository.model.declared import KINDS
+from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 from gitops_dsf.repository.write import read_text
 from gitops_dsf.repository.yamledit import YamlFile, appended
 from gitops_dsf.sync import LockState

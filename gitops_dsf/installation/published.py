@@ -7,7 +7,7 @@ from typing import Final
 from dsf_wire.text import printable
 from gitops_dsf.installation.source import Source
 from gitops_dsf.render.argocd import RENDERED
-from gitops_dsf.repository.revision.git import Repository, RevisionError
+from gitops_dsf.repository.revision import Repository, RevisionError
 
 SECONDS: Final = 20.0
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

@@ -13,8 +13,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.output.changes import Changes, compare
-from gitops_dsf.output.write import write
+from gitops_dsf.output import Changes, compare, write
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.pipeline import produce
 from gitops_dsf.render.argocd import RENDERED

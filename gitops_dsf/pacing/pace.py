@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gitops_dsf.repository.model import pace as model
+    from gitops_dsf.repository.model import reconciler as model
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

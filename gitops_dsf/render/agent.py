@@ -12,11 +12,11 @@ import msgspec
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
-from gitops_dsf.plan.types import AddOnParts
+from gitops_dsf.plan.build import AddOnParts
 from gitops_dsf.render import receiver
 from gitops_dsf.render.objects import Object, Wave, filled, metadata, pod_values
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.resolve.rollouts import settings_with
+from gitops_dsf.resolve.targets import settings_with
 
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
 ADDON_API = "addon.open-cluster-management.io/v1alpha1"

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitops_dsf.hub.names import STRATEGY_ANNOTATION, SYNC_WAVE, TIMEOUT_ANNOTATION
-from gitops_dsf.plan.types import Plan
+from gitops_dsf.plan.build import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.render.placements import binding, placement
-from gitops_dsf.render.reconciler.rights import decision_rights
+from gitops_dsf.render.reconciler import decision_rights
 from gitops_dsf.repository.model.application import ApplicationSource, ScoredApplication
-from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
 from gitops_dsf.resolve.types import ClusterParameters, Resolved
 

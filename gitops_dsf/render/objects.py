@@ -56,6 +56,19 @@ def metadata(
     return result
 
 
+def config_map(
+    name: str,
+    data: Mapping[str, str],
+    *,
+    namespace: str,
+    wave: Wave | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Object:
+    """A ConfigMap with our labels."""
+    meta = metadata(name=name, namespace=namespace, wave=wave, labels=labels)
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": dict(data)}
+
+
 def rule(group: str, resource: str, *, verbs: Sequence[str], names: Sequence[str] = ()) -> Object:
     """A rule of a role; with names, it is about these objects alone."""
     named = {"resourceNames": list(names)} if names else {}

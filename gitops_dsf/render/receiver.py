@@ -12,8 +12,8 @@ from typing import Final
 
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.plan.types import Receiver
-from gitops_dsf.render.objects import Object, filled, metadata
+from gitops_dsf.plan.build import Receiver
+from gitops_dsf.render.objects import Object, config_map, filled
 from gitops_dsf.repository.model.repository import Agent, OpenTelemetry, mebibytes
 
 NAME: Final = "gitops-dsf-otlp"
@@ -45,12 +45,7 @@ def configuration(receiver: Receiver) -> Object:
         megabytes=int(mebibytes(receiver.settings.storage) * _HISTORY),
         attributes=receiver.settings.resource_attributes,
     )
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(name=NAME, namespace=AGENT_NAMESPACE),
-        "data": {CONFIG_FILE: emit(file)},
-    }
+    return config_map(NAME, {CONFIG_FILE: emit(file)}, namespace=AGENT_NAMESPACE)
 
 
 def _retention_hours(history_seconds: int) -> int:

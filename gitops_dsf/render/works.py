@@ -13,7 +13,7 @@ from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
 from dsf_wire.summary import Summary, encode_one
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit, scalar
-from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration
+from gitops_dsf.plan.build import AddOnParts, ClusterWork, Configuration
 from gitops_dsf.render import receiver
 from gitops_dsf.render.agent import template_of
 from gitops_dsf.render.egress import egress_policy

@@ -12,8 +12,13 @@ from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, Ra
 from gitops_dsf.repository.model.ranking import Score, ScoredPlacement
 from gitops_dsf.repository.model.repository import FleetRepository, FleetRepositorySpec, Git
 from gitops_dsf.repository.model.scoring_config import Mask
-from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
-from gitops_dsf.resolve.metric_sources import ResolvedSource, Variant, resolve_source
+from gitops_dsf.resolve.inventory import (
+    NO_CLUSTERS,
+    ClusterInventory,
+    ResolvedSource,
+    Variant,
+    resolve_source,
+)
 from gitops_dsf.resolve.scorer import EffectiveScorer, effective
 from gitops_dsf.resolve.targets import target_clusters
 

@@ -1,11 +1,17 @@
-"""The clusters of the inventory, and which of them selectors and sets match."""
+"""The clusters of the inventory, which of them selectors and sets match, and which variant of a MetricSource
+each of them uses: the first one whose selector matches.
+"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from gitops_dsf.hub.labels import LabelIndex
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
+from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 
 NO_CLUSTERS: frozenset[str] = frozenset()
 
@@ -90,3 +96,45 @@ def identity_of(cluster: ManagedCluster, identity: str) -> str | None:
         return cluster.metadata.labels.get(name) or None
     claims = cluster.status.cluster_claims
     return next((claim.value for claim in claims if claim.name == name and claim.value), None)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Variant:
+    """One variant, and where it is written."""
+
+    source: Item[MetricSource]
+    index: int
+    value: MetricSourceVariant
+    clusters: frozenset[str]
+    """The clusters of the inventory that use it."""
+
+    @property
+    def path(self) -> Path:
+        """Path of the variant in its document."""
+        return ("spec", "variants", self.index)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class ResolvedSource:
+    """A MetricSource with its variants."""
+
+    item: Item[MetricSource]
+    variants: tuple[Variant, ...]
+    lacking: frozenset[str]
+    """Clusters that no variant selects."""
+
+    @property
+    def name(self) -> str:
+        """metadata.name."""
+        return self.item.name
+
+
+def resolve_source(item: Item[MetricSource], inventory: ClusterInventory) -> ResolvedSource:
+    """Assigns each cluster to the first variant that selects it."""
+    left = inventory.all_clusters
+    variants = []
+    for index, variant in enumerate(item.value.spec.variants):
+        users = left & inventory.selected(variant.cluster_selector)
+        variants.append(Variant(source=item, index=index, value=variant, clusters=users))
+        left -= users
+    return ResolvedSource(item=item, variants=tuple(variants), lacking=left)

@@ -1,13 +1,17 @@
 """Computes ranking terms and weights of ScoredApplications and ScoredPlacements."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd
 
+from gitops_dsf.hub.pace import HOLD_SPAN, REFUGE_SPAN, PacedRanking, Term
+from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
-from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
+from gitops_dsf.repository.model.ranking import Score, ScoredPlacementSpec
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.resolve.pace import hold_weights, is_paced, paced_ranking, spans
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.stickiness import choose
 from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
 
 
@@ -70,3 +74,143 @@ def ranked_by(item: RankingItem, scorers: Mapping[str, EffectiveScorer]) -> tupl
             )
         )
     return tuple(scores)
+
+
+MAX_WEIGHT = 10
+STEADY_POINTS = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    """The multiplier of every score weight, and the weight of Steady; 0 leaves Steady out."""
+
+    factor: int
+    steady: int
+
+
+def choose(points: int, weights: Sequence[int]) -> Weights | None:
+    """Returns the smallest weights with exactly this stickiness; None if there are none."""
+    if points == 0:
+        return Weights(factor=1, steady=0)
+    return next((found for value, found in _possible(tuple(weights)) if value == points), None)
+
+
+def expressible(weights: Sequence[int]) -> dict[int, Weights]:
+    """Every whole number of points that can be expressed, with its smallest weights, in order."""
+    found = {0: Weights(factor=1, steady=0)}
+    for value, chosen in _possible(tuple(weights)):
+        if value.denominator == 1:
+            found.setdefault(int(value), chosen)
+    return dict(sorted(found.items()))
+
+
+def nearest(points: int, weights: Sequence[int]) -> list[int]:
+    """The closest integers that can be expressed: at most one that is lower or equal, and one
+    that is higher.
+    """
+    values = list(expressible(weights))
+    below = [value for value in values if value <= points]
+    above = [value for value in values if value > points]
+    return below[-1:] + above[:1]
+
+
+@lru_cache(maxsize=1024)
+def _possible(weights: tuple[int, ...]) -> list[tuple[Fraction, Weights]]:
+    largest = max((abs(weight) for weight in weights), default=0)
+    total = sum(abs(weight) for weight in weights)
+    if not largest:
+        return []
+    found = [
+        (Fraction(STEADY_POINTS * steady, factor * total), Weights(factor=factor, steady=steady))
+        for steady in range(1, MAX_WEIGHT + 1)
+        for factor in range(1, MAX_WEIGHT // largest + 1)
+        if gcd(steady, factor) == 1
+    ]
+    return sorted(found, key=lambda item: (item[1].steady, item[1].factor))
+
+
+def is_paced(item: RankingItem, settings: FleetRepositorySpec) -> bool:
+    """Whether the moves of an application with a ranking of its own are paced. An application on all eligible
+    clusters does not move by its scores.
+    """
+    return (
+        settings.pace is not None
+        and isinstance(item.value, ScoredApplication)
+        and item.value.spec.moves.pace == "Fleet"
+        and item.value.spec.placement.number_of_clusters is not None
+    )
+
+
+def paced_ranking(
+    written: Iterable[Score],
+    scores: Iterable[ResolvedScore],
+    scorers: Mapping[str, EffectiveScorer],
+    *,
+    weights: Weights,
+    refuges: bool,
+) -> PacedRanking:
+    """What people wrote, as the annotation of the Placement says it."""
+    terms = []
+    for score, found in zip(written, scores, strict=True):
+        scorer = scorers[found.scorer]
+        terms.append(
+            Term(
+                found.resource_name,
+                found.dimension,
+                found.weight * weights.factor,
+                demand=score.demand,
+                delay=float(scorer.spec.scoring.params.interval + scorer.spec.publish.min_interval_seconds),
+                range=float(scorer.spec.source.params.range),
+            )
+        )
+    return PacedRanking(tuple(terms), weights.steady, refuges)
+
+
+def spans(scores: Iterable[ResolvedScore], scorers: Mapping[str, EffectiveScorer]) -> list[int]:
+    """By how many points each score can differ between two clusters. A missing score counts as 0."""
+    found = []
+    for score in scores:
+        scorer = scorers[score.scorer]
+        ends = (*scorer.published, scorer.spec.default_score or 0, 0)
+        found.append(max(ends) - min(ends))
+    return found
+
+
+def hold_weights(weights: Sequence[int], spans: Sequence[int], *, refuges: bool) -> tuple[int, ...] | None:
+    """The same proportions in the smallest whole numbers; None if they cannot hold."""
+    divisor = gcd(*weights) or 1
+    found = tuple(weight // divisor for weight in weights)
+    return found if reach(found, spans) <= most_reach(refuges=refuges) else None
+
+
+def nearest_weights(weights: Sequence[int], spans: Sequence[int], *, refuges: bool) -> tuple[int, ...] | None:
+    """The weights that hold whose proportions are nearest to the written ones. None if the scores are too
+    many.
+    """
+    largest = max(map(abs, weights), default=0)
+    if not largest:
+        return None
+    candidates = {
+        tuple(
+            0 if not weight else max(1, round(abs(weight) * scale / largest)) * (1 if weight > 0 else -1)
+            for weight in weights
+        )
+        for scale in range(1, MAX_WEIGHT + 1)
+    }
+    holding = [each for each in candidates if reach(each, spans) <= most_reach(refuges=refuges)]
+    return min(holding, key=lambda each: (_distance(each, weights), each), default=None)
+
+
+def reach(weights: Iterable[int], spans: Iterable[int]) -> int:
+    """The largest difference that the scores can make between two clusters."""
+    return sum(abs(weight) * span for weight, span in zip(weights, spans, strict=True))
+
+
+def most_reach(*, refuges: bool) -> int:
+    """The largest reach with which a Placement holds, and follows its refuge."""
+    return REFUGE_SPAN if refuges else HOLD_SPAN - 1
+
+
+def _distance(found: Sequence[int], wanted: Sequence[int]) -> float:
+    sums = sum(map(abs, found)), sum(map(abs, wanted))
+    return sum(abs(one / sums[0] - other / sums[1]) for one, other in zip(found, wanted, strict=True))

@@ -34,7 +34,7 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
-from gitops_dsf.resolve.metric_sources import ResolvedSource, Variant
+from gitops_dsf.resolve.inventory import ResolvedSource, Variant
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import history_seconds
 

@@ -1,12 +1,22 @@
-"""Computes which scorer runs on which cluster: selectors first, then masks."""
+"""Computes what is where: which scorer runs on which cluster (selectors first, then masks), the clusters and
+windows of maintenance, and which entries of spec.agent.rollout count on a cluster.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
+import msgspec
+
+from gitops_dsf.hub import maintenance as hub
 from gitops_dsf.hub.glob import is_glob, matches
+from gitops_dsf.hub.maintenance import Period, Weekly, Window
 from gitops_dsf.hub.masks import masked_clusters as named_by_mask
+from gitops_dsf.repository.model.maintenance import Maintenance, MaintenanceSpec
+from gitops_dsf.repository.model.repository import Agent, Resources, RolloutResources
 from gitops_dsf.repository.model.scoring_config import Mask
-from gitops_dsf.resolve.inventory import ClusterInventory
+from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
@@ -60,3 +70,64 @@ def clusters_with_agents(scorers: Iterable[EffectiveScorer], inventory: ClusterI
         chosen = on_hub if scorer.spec.on_hub else on_spokes
         chosen |= inventory.selected(scorer.spec.cluster_selector)
     return frozenset(inventory.clusters) - (on_hub - on_spokes)
+
+
+def window_of(spec: MaintenanceSpec) -> Window:
+    """When it is open."""
+    written = spec.schedule
+    if written is not None:
+        return Weekly(tuple(written.days), written.opens, written.closes, written.zone)
+    moments = (datetime.fromisoformat(each).timestamp() for each in (spec.start or "", spec.end or ""))
+    return Period(*moments)
+
+
+def clusters_of(spec: MaintenanceSpec, inventory: ClusterInventory) -> frozenset[str]:
+    """The clusters of the inventory that it is about."""
+    if spec.clusters is not None:
+        return inventory.all_clusters & frozenset(spec.clusters)
+    return NO_CLUSTERS if spec.cluster_selector is None else inventory.selected(spec.cluster_selector)
+
+
+def for_the_hub(item: Maintenance) -> dict[str, Any]:
+    """As gitops_dsf/hub/maintenance.py reads it. Names and selectors stay as they are written."""
+    return {
+        "name": item.metadata.name,
+        **item.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True),
+    }
+
+
+def on_the_hub(item: Maintenance) -> hub.Maintenance:
+    """As the reconciler reads it."""
+    return msgspec.convert(for_the_hub(item), type=hub.Maintenance)
+
+
+def entries_of(agent: Agent, labels: Mapping[str, str]) -> tuple[int, ...]:
+    """Indexes of the entries that count on a cluster, sorted; none if they say what holds for all clusters
+    anyway.
+
+    Each field is taken from the first entry that selects the cluster and has it, so that the rollout of an
+    image does not undo what another entry says about nodes.
+    """
+    found: dict[str, int] = {}
+    for index, entry in enumerate(agent.rollout):
+        missing = entry.changed.keys() - found.keys()
+        if missing and entry.cluster_selector.matches(dict(labels)):
+            found |= dict.fromkeys(missing, index)
+    entries = tuple(sorted(set(found.values())))
+    return entries if settings_with(agent, entries) != agent else ()
+
+
+def settings_with(agent: Agent, entries: Sequence[int]) -> Agent:
+    """The settings of clusters on which these entries count."""
+    if not entries:
+        return agent
+    changes = {}
+    for index in reversed(entries):
+        changes.update(agent.rollout[index].changed)
+    resources = changes.get("resources")
+    if isinstance(resources, RolloutResources):
+        changes["resources"] = Resources(
+            requests=agent.resources.requests if resources.requests is None else resources.requests,
+            limits=agent.resources.limits if resources.limits is None else resources.limits,
+        )
+    return agent.model_copy(update=changes)

@@ -9,8 +9,8 @@ from gitops_dsf.diagnostics import Position
 from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import Metadata
-from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.foreign import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository

@@ -4,10 +4,9 @@ from functools import cache
 from typing import Any
 
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION
-from gitops_dsf.repository.model.base import Authored
-from gitops_dsf.repository.model.field_docs import unwrapped
+from gitops_dsf.repository.model.base import Authored, Schema
+from gitops_dsf.repository.model.field_model import unwrapped
 from gitops_dsf.repository.model.metric_source import MetricSourceSpec
-from gitops_dsf.repository.model.rule import Schema
 from gitops_dsf.repository.model.scorer import DynamicScorer, DynamicScorerSpec
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, DynamicScoringConfigSpec
 from gitops_dsf.schema.status import DynamicScorerStatus

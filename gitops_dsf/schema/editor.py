@@ -1,5 +1,6 @@
 """JSON Schemas (draft 2020-12) of the authored kinds, for editors and for checks outside of `validate`: one
-for each kind, and every kind in one file of one line, which `init` writes and `gitops-dsf schema` refreshes.
+for each kind, and every kind in one file of one line, which `init` writes and `gitops-dsf schema`
+refreshes; and of the wire contract.
 
 They accept what the models accept, as far as JSON Schema can express it. Arithmetic and references to other
 documents are left to `validate`.
@@ -10,15 +11,18 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
+import msgspec
+
+from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
+from dsf_wire.summary import UPSTREAM_KEYS, Summary
 from gitops_dsf.argocd import fields
 from gitops_dsf.hub.placements import BUILT_INS
 from gitops_dsf.hub.selectors import OPERATORS
-from gitops_dsf.repository.model.base import Authored
-from gitops_dsf.repository.model.delivery import RawPlacement
-from gitops_dsf.repository.model.kinds import KINDS
-from gitops_dsf.repository.model.rule import Schema, rules_of
+from gitops_dsf.repository.model.base import Authored, Schema, rules_of
+from gitops_dsf.repository.model.declared import KINDS
+from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.rules.placements import UNREAD
-from gitops_dsf.schema.described import json_schema
+from gitops_dsf.schema.structural import json_schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 FILE: Final = ".schemas/gitops-dsf.json"
@@ -130,3 +134,29 @@ def _strict(name: str, schema: Schema) -> Schema:
         for field, value in schema["properties"].items()
     }
     return {**schema, "properties": inside, "additionalProperties": False}
+
+
+def summaries_schema() -> Schema:
+    """The schema for writers: upstream's sixteen keys always, ours if they are set. Readers also accept fewer
+    keys, and ignore unknown ones.
+    """
+    plain = msgspec.json.schema(list[Summary])
+    definitions: Schema = plain.pop("$defs")
+    for definition in definitions.values():
+        definition.pop("title", None)
+    summary = definitions["Summary"]
+    summary["required"] = list(UPSTREAM_KEYS)
+    summary["description"] = (
+        "One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are whole"
+        " URLs."
+    )
+    for name in UPSTREAM_KEYS:
+        summary["properties"][name].pop("default", None)
+    for name in ("name", "scoreName"):
+        summary["properties"][name]["minLength"] = 1
+    return {
+        "$schema": DRAFT,
+        "title": f"{CONFIGMAP_KEY} of ConfigMap {AGENT_NAMESPACE}/{CONFIGMAP_NAME}",
+        **plain,
+        "$defs": definitions,
+    }

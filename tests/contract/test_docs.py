@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import VERBS, verb_parser
-from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.repository.model.declared import KINDS
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tests.support.diagnostics_docs import BASE

@@ -30,7 +30,7 @@ from dsf_wire.summary import (
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.cli.schematree import schema_tree
 from gitops_dsf.pipeline import produce
-from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.schema.editor import bundle, kind_file
 from tests.support import yamlfast
 from tools.reference import kept_pages

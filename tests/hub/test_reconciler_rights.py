@@ -13,8 +13,7 @@ from dsf_wire.constants import SUSPENDED_CONFIGMAP
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT, MASKS_CONFIGMAP, MOVES_CONFIGMAP
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.render.reconciler.deployment import reconciler
-from gitops_dsf.render.reconciler.rights import RIGHTS, Where
+from gitops_dsf.render.reconciler import RIGHTS, Where, reconciler
 from gitops_dsf.repository.model.repository import FleetRepository
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET

@@ -23,8 +23,8 @@ from ruamel.yaml import YAML
 from dsf_wire import clusters
 from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import decode
-from gitops_dsf.output.changes import compare
-from gitops_dsf.output.write import write as write_tree
+from gitops_dsf.output import compare
+from gitops_dsf.output import write as write_tree
 from gitops_dsf.pipeline import Rendered, produce
 from gitops_dsf.render.tree import RenderedTree
 from tests.support import fleets, yamlfast

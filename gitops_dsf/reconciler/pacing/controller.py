@@ -29,7 +29,7 @@ from gitops_dsf.reconciler.pacing.refuges import RefugePlanner
 from gitops_dsf.reconciler.pacing.report import PaceReporter
 from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, situation_of
 from gitops_dsf.reconciler.shared import Shared
-from gitops_dsf.repository.model import pace as model
+from gitops_dsf.repository.model import reconciler as model
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 10.0

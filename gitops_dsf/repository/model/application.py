@@ -6,9 +6,19 @@ from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, DnsName, Metadata
+from gitops_dsf.repository.model.base import (
+    PRODUCT_API,
+    Authored,
+    DnsLabel,
+    DnsName,
+    Metadata,
+    Rule,
+    Ruled,
+    given,
+    having,
+    not_empty_list,
+)
 from gitops_dsf.repository.model.ranking import PlacementRules, Ranking, Score
-from gitops_dsf.repository.model.rule import Rule, Ruled, given, having, not_empty_list
 
 
 class ApplicationSource(Authored):

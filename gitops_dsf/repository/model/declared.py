@@ -1,4 +1,6 @@
-"""The declared objects of a repository: each well-formed object, together with its document."""
+"""The kinds that a fleet repository may hold, and its declared objects: each well-formed object with its
+document.
+"""
 
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
@@ -6,8 +8,13 @@ from typing import Generic, TypeAlias, TypeVar
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
-from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
+from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API, Authored
+from gitops_dsf.repository.model.foreign import (
+    ManagedCluster,
+    ManagedClusterSet,
+    RawApplicationSet,
+    RawPlacement,
+)
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.metric_source import MetricSource
@@ -16,6 +23,23 @@ from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import ScoreTest
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
+
+KINDS: dict[tuple[str, str], type[Authored]] = {
+    ("argoproj.io/v1alpha1", "ApplicationSet"): RawApplicationSet,
+    ("cluster.open-cluster-management.io/v1", "ManagedCluster"): ManagedCluster,
+    ("cluster.open-cluster-management.io/v1beta1", "Placement"): RawPlacement,
+    ("cluster.open-cluster-management.io/v1beta2", "ManagedClusterSet"): ManagedClusterSet,
+    (DSF_API, "DynamicScorer"): DynamicScorer,
+    (DSF_API, "DynamicScoringConfig"): DynamicScoringConfig,
+    (PRODUCT_API, "FleetRepository"): FleetRepository,
+    (PRODUCT_API, "Maintenance"): Maintenance,
+    (PRODUCT_API, "MetricSource"): MetricSource,
+    (PRODUCT_API, "ScoreTest"): ScoreTest,
+    (PRODUCT_API, "ScoredApplication"): ScoredApplication,
+    (PRODUCT_API, "ScoredPlacement"): ScoredPlacement,
+    (PRODUCT_API, "ScorerLock"): ScorerLock,
+}
+
 
 T_co = TypeVar("T_co", covariant=True)
 

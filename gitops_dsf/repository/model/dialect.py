@@ -13,8 +13,8 @@ from typing import Any, Final
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.field_model import field_names, model_at
-from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.wording import did_you_mean
 
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args, get_origin
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import AmbiguousValue, Document, Path
 from gitops_dsf.repository.load.scalar import resolve_plain
+from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.field_model import field_at, scalar_types
-from gitops_dsf.repository.model.kinds import KINDS
 
 _MAPS_OF_TEXT = frozenset({"annotations", "labels", "matchLabels"})
 _LISTS_OF_TEXT = frozenset({"matchExpressions"})

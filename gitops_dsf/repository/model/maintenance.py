@@ -13,8 +13,11 @@ from gitops_dsf.repository.model.base import (
     DnsName,
     LabelSelector,
     Metadata,
+    Rule,
+    Ruled,
+    given,
+    having,
 )
-from gitops_dsf.repository.model.rule import Rule, Ruled, given, having
 
 MOMENT = r"^2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$"
 MOST_NAMES = 1000

@@ -11,8 +11,12 @@ from gitops_dsf.repository.model.base import (
     FieldError,
     LabelSelector,
     Metadata,
+    Rule,
+    Ruled,
+    exactly_one,
+    given,
+    having,
 )
-from gitops_dsf.repository.model.rule import Rule, Ruled, exactly_one, given, having
 from gitops_dsf.repository.model.scorer import TOKEN_OF_POD, Auth, DataKey, KeyRef, sends_token
 
 _SENDS_TOKEN = {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD, given("oauth2")], "type": "object"}

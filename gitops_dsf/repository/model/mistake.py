@@ -23,9 +23,9 @@ from gitops_dsf.repository.model.base import (
     FieldError,
 )
 from gitops_dsf.repository.model.dialect import Dialect, explains
-from gitops_dsf.repository.model.field_docs import field_docs
 from gitops_dsf.repository.model.field_model import (
     field_at,
+    field_docs,
     field_names,
     model_at,
     places_elsewhere,

@@ -7,8 +7,16 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from gitops_dsf.hub.pace import MOST_DEMAND
-from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, LabelSelector, Metadata
-from gitops_dsf.repository.model.rule import Rule, Ruled, having
+from gitops_dsf.repository.model.base import (
+    PRODUCT_API,
+    Authored,
+    DnsLabel,
+    LabelSelector,
+    Metadata,
+    Rule,
+    Ruled,
+    having,
+)
 
 Weight = Annotated[int, Field(ge=-10, le=10)]
 

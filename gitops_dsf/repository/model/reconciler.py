@@ -1,4 +1,6 @@
-"""spec.reconciler of gitops-dsf.yaml: the reconciler's Deployment on the hub, and what it may do."""
+"""spec.reconciler of gitops-dsf.yaml: the reconciler's Deployment on the hub, and what it may do; and
+spec.pace, by which it admits moves.
+"""
 
 from typing import Annotated, Literal, Self
 
@@ -17,6 +19,26 @@ from gitops_dsf.repository.model.base import (
     Quantity,
     each_once,
 )
+
+
+class Pace(Authored):
+    """How fast applications may move by their scores. The reconciler admits the moves."""
+
+    concurrent: Annotated[int, Field(ge=1, le=1000)] = 2
+    """Moves under way at a time, over all applications."""
+    arrivals_per_cluster: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Applications that a cluster may receive before its scores have measured them."""
+    settle_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = None
+    """Seconds after an arrival until the scores count as measured. When absent, the time until a new
+    measurement is published, and the query range, of the scorers that rank the application.
+    """
+    cooldown_seconds: Annotated[int, Field(ge=0, le=604_800)] = 3600
+    """Seconds between two moves of one application."""
+    refuges: bool = False
+    """Whether the reconciler plans where each application goes when its cluster is lost. OCM follows the plan
+    also while the reconciler does not run.
+    """
+
 
 DEFAULT_RECONCILER_IMAGE = image("reconciler")
 

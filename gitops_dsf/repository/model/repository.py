@@ -24,8 +24,7 @@ from gitops_dsf.repository.model.base import (
     PullSecrets,
     Quantity,
 )
-from gitops_dsf.repository.model.pace import Pace
-from gitops_dsf.repository.model.reconciler import Reconciler
+from gitops_dsf.repository.model.reconciler import Pace, Reconciler
 
 _PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
 CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")

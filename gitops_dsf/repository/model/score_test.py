@@ -13,8 +13,12 @@ from gitops_dsf.repository.model.base import (
     DnsName,
     Labels,
     Metadata,
+    Rule,
+    Ruled,
+    exactly_one,
+    given,
+    not_empty_list,
 )
-from gitops_dsf.repository.model.rule import Rule, Ruled, exactly_one, given, not_empty_list
 
 MOST_SECONDS: Final = 7 * 86_400
 """The longest time that a test may cover."""

@@ -16,8 +16,18 @@ from dsf_wire.constants import (
     SCORE_MAX,
     SCORE_MIN,
 )
-from gitops_dsf.repository.model.base import DSF_API, SECRET_KEY, Authored, DnsName, LabelSelector, Metadata
-from gitops_dsf.repository.model.rule import Rule, Ruled, given, having
+from gitops_dsf.repository.model.base import (
+    DSF_API,
+    SECRET_KEY,
+    Authored,
+    DnsName,
+    LabelSelector,
+    Metadata,
+    Rule,
+    Ruled,
+    given,
+    having,
+)
 
 TOKEN_OF_POD: Final = having("serviceAccountToken", {"const": True})
 MAX_SCOPES: Final = 50

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gitops_dsf.repository.model.base import DSF_API, Authored, LabelSelector, Metadata
-from gitops_dsf.repository.model.rule import Ruled, exactly_one
+from gitops_dsf.repository.model.base import DSF_API, Authored, LabelSelector, Metadata, Ruled, exactly_one
 
 SINGLETON_NAME = "dynamic-scoring-config"
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API
-from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.wording import did_you_mean
 
 _ELSEWHERE = {

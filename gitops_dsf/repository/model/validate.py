@@ -10,10 +10,9 @@ from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
 from gitops_dsf.repository.load import Document, Loaded, Path
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, Authored
-from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.declared import KINDS, Declared, Item
 from gitops_dsf.repository.model.dialect import find_dialects
 from gitops_dsf.repository.model.expected_types import with_expected_types
-from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.mistake import explain
 from gitops_dsf.repository.model.unknown_kind import meant_kind, unknown_kind
 

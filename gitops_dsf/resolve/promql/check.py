@@ -7,8 +7,7 @@ from typing import Any
 import promql_parser
 
 from dsf_wire.text import printable
-from gitops_dsf.resolve.promql.functions import AGGREGATIONS, FUNCTIONS, RENAMED
-from gitops_dsf.resolve.promql.tokens import Token, tokens
+from gitops_dsf.resolve.promql.tokens import AGGREGATIONS, FUNCTIONS, RENAMED, Token, tokens
 from gitops_dsf.wording import did_you_mean
 
 MAX_WORDS = 2000

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from gitops_dsf.resolve.promql.functions import AGGREGATIONS, BINARY
 from gitops_dsf.resolve.promql.labels import CHOOSING, MAX_DEPTH, aggregation_name, can_have
-from gitops_dsf.resolve.promql.tokens import Token, tokens
+from gitops_dsf.resolve.promql.tokens import AGGREGATIONS, BINARY, Token, tokens
 
 _UNLABELLED: Final = frozenset({"scalar", "vector", "absent", "absent_over_time"})
 """Functions whose result does not have the labels of their argument."""

@@ -10,7 +10,7 @@ from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP, RawPlacement
+from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP, RawPlacement
 from gitops_dsf.repository.model.ranking import ScoredPlacement
 from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits

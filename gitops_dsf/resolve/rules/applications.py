@@ -14,7 +14,7 @@ from gitops_dsf.hub.glob import matches
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.delivery import RawApplicationSet
+from gitops_dsf.repository.model.foreign import RawApplicationSet
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits

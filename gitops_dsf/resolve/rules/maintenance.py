@@ -13,9 +13,9 @@ from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
-from gitops_dsf.resolve.maintenance import clusters_of, window_of
-from gitops_dsf.resolve.pace import is_paced
+from gitops_dsf.resolve.rankings import is_paced
 from gitops_dsf.resolve.rules.target_clusters import eligible
+from gitops_dsf.resolve.targets import clusters_of, window_of
 from gitops_dsf.wording import did_you_mean, names_text
 
 MOST_TOLD: Final = 10

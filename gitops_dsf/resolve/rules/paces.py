@@ -6,8 +6,15 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
-from gitops_dsf.resolve.pace import hold_weights, is_paced, most_reach, nearest_weights, reach, spans
-from gitops_dsf.resolve.rankings import ranked_by
+from gitops_dsf.resolve.rankings import (
+    hold_weights,
+    is_paced,
+    most_reach,
+    nearest_weights,
+    ranked_by,
+    reach,
+    spans,
+)
 
 
 def weights_hold(context: Context) -> Iterator[Diagnostic]:

@@ -11,7 +11,7 @@ from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.delivery import RawPlacement
+from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.rankings import how_zero_wins

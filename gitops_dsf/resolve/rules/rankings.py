@@ -8,12 +8,12 @@ from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.declared import Item, RankingItem
-from gitops_dsf.repository.model.delivery import RawPlacement
+from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.rankings import choose, nearest
 from gitops_dsf.resolve.rules.raw_document import resources_ranked_by
 from gitops_dsf.resolve.rules.target_clusters import choosable, eligible
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.stickiness import choose, nearest
 
 
 def weights_count(context: Context) -> Iterator[Diagnostic]:

@@ -12,9 +12,8 @@ from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.repository.load import SETTINGS_FILE, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster
 from gitops_dsf.repository.model.declared import Item, RankingItem
-from gitops_dsf.repository.model.delivery import RawPlacement
+from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, RawPlacement
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.rules.raw_document import indexes

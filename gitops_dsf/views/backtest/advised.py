@@ -14,7 +14,7 @@ from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, times
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.resolve.stickiness import Weights, expressible
+from gitops_dsf.resolve.rankings import Weights, expressible
 from gitops_dsf.resolve.types import ResolvedPlacement
 from gitops_dsf.views.preview.hub import typed_placements
 from gitops_dsf.views.preview.version import FleetVersion

@@ -19,7 +19,7 @@ from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.placements import resources_read, without_score_predicates
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
 from gitops_dsf.views.preview.version import FleetVersion
 

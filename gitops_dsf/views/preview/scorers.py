@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from gitops_dsf.render.scorers import scorer as rendered
+from gitops_dsf.render.platform import scorer as rendered
 from gitops_dsf.resolve.credentials import Kind, Sent, credentials, in_words, sent
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.fields import FieldChange, field_changes

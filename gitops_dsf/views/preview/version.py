@@ -13,8 +13,8 @@ from gitops_dsf.pipeline import Checked
 from gitops_dsf.plan import Plan
 from gitops_dsf.render.delivery import delivery
 from gitops_dsf.render.tree import shared_objects
-from gitops_dsf.resolve.maintenance import on_the_hub
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.targets import on_the_hub
 from gitops_dsf.resolve.types import Resolved
 
 Object = Mapping[str, Any]

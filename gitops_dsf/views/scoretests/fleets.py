@@ -6,8 +6,8 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.pipeline import check_declared
-from gitops_dsf.repository.model.cluster import ClusterMetadata, ManagedCluster
 from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.foreign import ClusterMetadata, ManagedCluster
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import GivenCluster, ScoreTest
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.names import RECONCILER as NAME
-from gitops_dsf.render.reconciler.deployment import reconciler
+from gitops_dsf.render.reconciler import reconciler
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.schema.crd import crds
 from tests.hub.controlplane.api import Client, Object

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.cli.main import VERBS
-from gitops_dsf.render.reconciler.deployment import workload
+from gitops_dsf.render.reconciler import workload
 from gitops_dsf.repository.model.repository import FleetRepository
 from tests.support.containerfile import ROOT, commands, requirements, stages, texts
 

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.output.changes import compare
-from gitops_dsf.output.inventory import read_inventory
-from gitops_dsf.output.write import write
+from gitops_dsf.output import compare, read_inventory, write
 from gitops_dsf.render.tree import HEADER, INVENTORY, RenderedTree
 from gitops_dsf.repository.safefolder import SafeFolder
 

@@ -16,7 +16,7 @@ from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.items import NO_ITEMS, Items, items_of, pins_of, writes
 from gitops_dsf.pacing.ledger import Move, Phase
-from gitops_dsf.resolve.pace import hold_weights
+from gitops_dsf.resolve.rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
 from tests.unit.pacing.fleet import MOMENT
 from tests.unit.simulator.hub import cluster, exact

@@ -9,8 +9,7 @@ from typing import Any
 from gitops_dsf.cli import reconcile
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.reconciler.settings import Settings
-from gitops_dsf.render.reconciler.deployment import CONFIG_DIR, CREDENTIALS_DIR, WORK_DIR
-from gitops_dsf.render.reconciler.rights import RIGHTS, rights
+from gitops_dsf.render.reconciler import CONFIG_DIR, CREDENTIALS_DIR, RIGHTS, WORK_DIR, rights
 from gitops_dsf.repository.model.reconciler import Reconciler
 from tests.support.rendering import objects, placement, rendered, scorer
 

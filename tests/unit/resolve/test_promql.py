@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.resolve.promql.check import check
-from gitops_dsf.resolve.promql.functions import FUNCTIONS
 from gitops_dsf.resolve.promql.labels import can_have
 from gitops_dsf.resolve.promql.mixing import mixing_clauses
+from gitops_dsf.resolve.promql.tokens import FUNCTIONS
 from tests.support.laws import examples
 
 

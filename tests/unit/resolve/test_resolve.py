@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.render.scorers import open_scorer
+from gitops_dsf.render.platform import open_scorer
 from gitops_dsf.repository.load import Document, Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve

@@ -17,7 +17,7 @@ from gitops_dsf.pacing.ledger import Ledger, Move, read_ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
 from gitops_dsf.reconciler.maintenance.controller import MaintenanceController
 from gitops_dsf.reconciler.pacing.controller import PaceController
-from gitops_dsf.repository.model.pace import Pace
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate
 from tests.integration.reconciler.replica import Replica, running
 from tests.support.apiserver import Key, Object

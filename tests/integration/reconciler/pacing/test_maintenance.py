@@ -7,7 +7,7 @@ import pytest
 
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.timestamp import timestamp_of
-from gitops_dsf.repository.model.pace import Pace
+from gitops_dsf.repository.model.reconciler import Pace
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time

@@ -16,7 +16,7 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.stored import read_moves
-from gitops_dsf.repository.model.pace import Pace
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.views.status.queue import queue_view
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.repository.revision import RevisionError, checkout, find_base, find_branch
-from gitops_dsf.repository.revision.git import Repository
+from gitops_dsf.repository.revision import Repository, RevisionError, checkout, find_base, find_branch
 
 
 def git(where: Path, *arguments: str, stdin: bytes = b"") -> str:

@@ -1,0 +1,296 @@
+"""Reads a repository at a revision from git objects. The working tree, the index and the refs are not
+touched.
+"""
+
+import os
+import re
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.repository.load.names import FOLDERS, SUFFIXES
+
+_OF_THE_CALLER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""Variables that git sets for its hooks. They would override the folder that was named."""
+
+
+class RevisionError(GitopsDsfError):
+    """A revision cannot be read. The message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repository:
+    """The git repository that a folder belongs to."""
+
+    directory: Path
+
+    def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        """Returns the standard output of a git command. Raises RevisionError with git's message."""
+        done = self.attempt(*arguments, stdin=stdin)
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
+            msg = f"{self.directory}: {said.removeprefix('fatal: ')}"
+            if "not a git repository" in said:
+                msg += "; name the folder of the fleet repository in its clone"
+            raise RevisionError(msg)
+        return done.stdout
+
+    def text(self, *arguments: str) -> str:
+        """Returns the standard output without the last line break."""
+        return os.fsdecode(self.run(*arguments)).rstrip("\n")
+
+    def attempt(
+        self, *arguments: str, stdin: bytes | None = None, seconds: float | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Runs a git command that may fail, for at most this long. Raises RevisionError."""
+        try:
+            return subprocess.run(
+                ["git", "-C", str(self.directory), *arguments],
+                capture_output=True,
+                check=False,
+                env=_environment(),
+                input=stdin or b"",
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise RevisionError(f"git {arguments[0]} takes longer than {seconds:g} s") from error
+        except FileNotFoundError as error:
+            raise RevisionError("git is not installed or not on PATH; revisions are read with it") from error
+
+    @cached_property
+    def top(self) -> Path:
+        """The root of the working tree."""
+        return Path(self.text("rev-parse", "--show-toplevel"))
+
+    @cached_property
+    def prefix(self) -> str:
+        """The folder below `top`: empty, or with a slash at its end."""
+        return self.text("rev-parse", "--show-prefix")
+
+    @cached_property
+    def is_shallow(self) -> bool:
+        """Whether the clone is shallow."""
+        return self.text("rev-parse", "--is-shallow-repository") == "true"
+
+    def commit(self, revision: str) -> str | None:
+        """The commit of a revision; None if there is none. Raises RevisionError outside of a
+        git repository.
+        """
+        self.text("rev-parse", "--git-dir")
+        done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        return done.stdout.decode().strip() if done.returncode == 0 else None
+
+
+def _environment() -> dict[str, str]:
+    """Disables optional locks: they refresh the index, which another git process may have locked."""
+    inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_CALLER}
+    return {**inherited, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+_OBJECT_ID = re.compile(r"[0-9a-f]{7,64}")
+SHORT = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base:
+    """A commit, and how it was chosen."""
+
+    repository: Repository
+    commit: str
+    revision: str
+    """The revision as the user wrote it."""
+    note: str = ""
+    """A note about the choice for people; empty if the commit is the revision itself."""
+
+    @property
+    def title(self) -> str:
+        """For people: `main (3f2a1c9d0e)`."""
+        short = self.commit[:SHORT]
+        return short if self.commit.startswith(self.revision) else f"{self.revision} ({short})"
+
+
+def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
+    """Returns the merge base of a revision and the head, as pull requests use, so that later commits of the
+    other branch do not count as part of the change.
+
+    If the history is too short, returns the revision itself. Raises RevisionError when the revision is not in
+    this clone.
+    """
+    if not revision:
+        raise RevisionError(
+            "the revision to compare with is empty; name a commit, branch or tag, and look whether its"
+            " variable is set"
+        )
+    repository = Repository(directory=directory)
+    commit = repository.commit(revision)
+    if commit is None:
+        raise RevisionError(_not_here(repository, revision))
+    if repository.commit(head) is None:
+        return Base(repository=repository, commit=commit, revision=revision)
+    done = repository.attempt("merge-base", "--end-of-options", commit, head)
+    found = done.stdout.decode().split()
+    if done.returncode == 0 and found:
+        meanwhile = (
+            ""
+            if found[0] == commit
+            else f"compared with the merge base {found[0][:SHORT]} of {revision} and {head}"
+        )
+        return Base(repository=repository, commit=found[0], revision=revision, note=meanwhile)
+    why = "this clone is shallow" if repository.is_shallow else "they have no common history"
+    note = (
+        f"no merge base of {revision} and {head} ({why}): compared with {revision} itself, with everything"
+        " that it has and this does not"
+    )
+    return Base(repository=repository, commit=commit, revision=revision, note=note)
+
+
+def _not_here(repository: Repository, revision: str) -> str:
+    if repository.is_shallow:
+        return (
+            f"the revision {revision} is not in this clone, which is shallow; fetch it with `git fetch"
+            f" --depth=1 origin {revision}`, or clone with the whole history (GitHub: fetch-depth: 0, GitLab:"
+            " GIT_DEPTH: 0)"
+        )
+    remote = f"origin/{revision}"
+    if not _OBJECT_ID.fullmatch(revision) and repository.commit(remote) is not None:
+        return f"there is no revision {revision} in this clone; did you mean {remote}?"
+    return (
+        f"there is no revision {revision} in this clone; fetch it with `git fetch origin {revision}`, or name"
+        " a commit, branch or tag"
+    )
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
+_HUB_SUFFIXES = (".yaml", ".yml", ".json")
+"""Of the files that hold objects of a hub."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """A branch at a commit, such as the branch that holds snapshots of a hub."""
+
+    repository: Repository
+    name: str
+    commit: str
+
+    @property
+    def short(self) -> str:
+        """The short commit ID, for people."""
+        return self.commit[:10]
+
+    def contents(self, *, suffixes: tuple[str, ...] = _HUB_SUFFIXES) -> Iterator[tuple[str, bytes]]:
+        """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
+        for member, content in _members(self.repository, self.commit):
+            if member.isreg() and member.name.endswith(suffixes):
+                yield member.name, content
+
+
+def find_branch(directory: Path, name: str) -> Branch | None:
+    """Finds a branch of the clone or of its remotes, and takes the newest. Returns None if there is none.
+    Raises RevisionError.
+    """
+    if not _NAME.fullmatch(name):
+        raise RevisionError(f"{name!r} is no name of a branch")
+    repository = Repository(directory=directory)
+    patterns = [f"refs/remotes/*/{name}", f"refs/remotes/{name}", f"refs/heads/{name}"]
+    listed = repository.text(
+        "for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", *patterns
+    )
+    return Branch(repository=repository, name=name, commit=listed) if listed else None
+
+
+@contextmanager
+def checkout(repository: Repository, commit: str) -> Iterator[Path]:
+    """Context manager for a temporary folder with the YAML files and symbolic links of a fleet repository,
+    without rendered/. Raises RevisionError.
+
+    If the repository is in a folder of a larger one, only that folder is read. If the commit does not have
+    it, the result is empty.
+    """
+    with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
+        root = Path(scratch).resolve()
+        _extract(repository, f"{commit}:{repository.prefix}", root, root=root)
+        for path, inner, its_commit in _submodules(repository, commit):
+            _extract(inner, its_commit, root / path, root=root)
+        yield root
+
+
+def _extract(repository: Repository, tree: str, target: Path, *, root: Path) -> None:
+    if repository.attempt("cat-file", "-e", tree).returncode != 0:
+        return
+    folders: set[Path] = set()
+    for member, content in _members(repository, tree, ".", ":(exclude)rendered"):
+        if not (member.issym() or (member.isreg() and member.name.endswith(SUFFIXES))):
+            continue
+        path = target / member.name
+        if path.parent not in folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.resolve().is_relative_to(root):
+                # Git does not write a tree with a file below a symbolic link, but such a tree object can be
+                # made by hand.
+                raise RevisionError(f"the revision holds {member.name}, which lies below a symbolic link")
+            folders.add(path.parent)
+        if member.issym():
+            path.symlink_to(member.linkname)
+        else:
+            path.write_bytes(content)
+
+
+def _members(repository: Repository, tree: str, *paths: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    # On disk, because in memory a branch of scores is a third of what `explain` needs. In a folder of the
+    # working tree git would archive that folder only.
+    with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
+        packed = Path(scratch, "tar")
+        archive = ("archive", "--format=tar", f"--output={packed}")
+        repository.run("-C", str(repository.top), *archive, tree, "--", *paths)
+        with tarfile.open(packed, mode="r:") as tar:
+            for member in tar:
+                file = tar.extractfile(member) if member.isreg() else None
+                yield member, b"" if file is None else file.read()
+
+
+def _submodules(repository: Repository, commit: str) -> Iterator[tuple[str, Repository, str]]:
+    """The checked-out submodules of the source folders: path below the fleet, repository and commit.
+
+    A nested clone that was added by accident is no submodule: every other clone has an empty folder. Raises
+    RevisionError when one or its commit is missing.
+    """
+    listed = repository.attempt(
+        "config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"
+    )
+    for line in listed.stdout.split(b"\0"):
+        path = os.fsdecode(line.partition(b"\n")[2])
+        below = path.removeprefix(repository.prefix)
+        if not path.startswith(repository.prefix) or below.partition("/")[0] not in FOLDERS:
+            continue
+        found = repository.attempt("rev-parse", "--verify", "--quiet", f"{commit}:{path}")
+        if found.returncode != 0:
+            continue
+        wanted, where = found.stdout.decode().strip(), repository.top / path
+        inner = Repository(directory=where)
+        if not (where / ".git").exists() or inner.top.resolve() != where.resolve():
+            raise RevisionError(
+                f"the submodule {path} is not checked out, so the revision cannot be read; run `git"
+                " submodule update --init`"
+            )
+        if inner.commit(wanted) is None:
+            raise RevisionError(
+                f"the submodule {path} does not have the commit {wanted[:10]} that the revision points to;"
+                f" run `git -C {path} fetch`"
+            )
+        yield below, inner, wanted
+
+
+def paths_at(repository: Repository, commit: str, folder: str) -> Iterator[tuple[str, bool]]:
+    """The paths in a folder of the fleet, and whether each is a regular file. Raises RevisionError."""
+    prefix = f"{repository.prefix}{folder}/"
+    listed = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", prefix)
+    for line in listed.split(b"\0")[:-1]:
+        about, _, name = line.partition(b"\t")
+        yield os.fsdecode(name).removeprefix(prefix), about.startswith((b"100644", b"100755"))
