@@ -109,9 +109,7 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
 
 
 def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[str, ...]:
-    """Sorted paths in rendered/ that are unknown and may be read by Argo CD. Each input has whether it is a
-    regular file.
-    """
+    """Sorted paths that are unknown and that Argo CD may read. Each comes with "is a regular file"."""
     return tuple(
         sorted(
             path
@@ -133,9 +131,7 @@ def _same(folder: SafeFolder, path: str, status: os.stat_result, parts: tuple[by
 
 
 def _is_ours(folder: SafeFolder, path: str, status: os.stat_result) -> bool:
-    """Whether the first line says that gitops-dsf wrote the file, even if an interrupted render left it out
-    of INVENTORY.
-    """
+    """Whether the first line says that we wrote it, also if an interrupted render left it unlisted."""
     if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
         return False
     content = folder.read(path, limit=_LARGEST)
@@ -201,7 +197,5 @@ def inventory_bytes(paths: frozenset[str]) -> bytes:
 
 
 def _is_inside(path: str) -> bool:
-    """Whether a path is relative and normalised. Written by hand, because a PurePosixPath for each of 6,000
-    lines took 20 ms.
-    """
+    """Whether a path is relative and normalised. 6,000 PurePosixPaths would take 20 ms."""
     return "\\" not in path and _NO_NAMES.isdisjoint(path.split("/"))

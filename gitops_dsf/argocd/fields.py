@@ -1,6 +1,4 @@
-"""Checks values against the structural schema of an ApplicationSet or a Placement, as an API server with
-their CRDs does.
-"""
+"""Checks values against the schema of an ApplicationSet or a Placement, as an API server does."""
 
 import re
 from collections.abc import Iterator

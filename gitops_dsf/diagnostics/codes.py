@@ -31,9 +31,7 @@ class Code:
         severity: Severity | None = None,
         edits: tuple[Edit, ...] = (),
     ) -> Diagnostic:
-        """Makes a finding of this kind. The message says what is wrong, the hint what to write instead, and
-        the edits do it.
-        """
+        """Makes a finding of this kind. The hint says what to write instead, and the edits do it."""
         return Diagnostic(
             code=self.id,
             severity=severity or self.severity,

@@ -6,9 +6,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """Errors stop rendering. Warnings do so only with --strict. Notices never do; they point out what only
-    the user can check.
-    """
+    """Errors stop rendering, warnings with --strict only, notices never: only the user can check them."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -17,9 +15,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Position:
-    """A position in a file. The path is relative to the repository, with forward slashes; line and column
-    start at 1.
-    """
+    """A position in a file of the repository, by path with forward slashes; lines and columns from 1."""
 
     file: str
     line: int = 1
@@ -31,9 +27,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An exact edit of the document that a finding is about: the field at `path` gets a value, moves to
-    another path, or goes.
-    """
+    """An exact edit of a finding's document: the field at `path` gets a value, moves, or goes."""
 
     path: tuple[str | int, ...]
     to: tuple[str | int, ...] = ()

@@ -95,18 +95,14 @@ class Plan:
 
 
 def build(resolved: Resolved) -> Plan:
-    """Groups clusters by their scorers and the variants of their sources, and assigns each to a shard. The
-    plan is sorted by name.
-    """
+    """Groups clusters by their scorers and variants of sources, and assigns each to a shard, by name."""
     if not resolved.repository.spec.delivers_works:
         return Plan(resolved=resolved)
     return Plan(resolved=resolved, works=_works(resolved), hub_scoring=_hub_scoring(resolved))
 
 
 def shard_of(cluster: str, shards: int) -> int:
-    """The works directory of a cluster: a hash of its name modulo output.shards. It is the same on every
-    machine.
-    """
+    """The works directory of a cluster: a hash of its name modulo output.shards, the same everywhere."""
     return int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % shards
 
 

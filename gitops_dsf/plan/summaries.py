@@ -27,9 +27,7 @@ WireT = TypeVar("WireT")
 
 
 def summarise(scorer: EffectiveScorer) -> Summary:
-    """Returns a scorer's summary: always upstream's sixteen fields, and ours only if they differ from the
-    agent's defaults.
-    """
+    """A scorer's summary: upstream's sixteen fields, and ours if they differ from the agent's defaults."""
     spec, variant = scorer.spec, scorer.variant
     source, scoring = spec.source, spec.scoring
     label = source.cluster_label if scorer.spec.on_hub else None
@@ -89,9 +87,7 @@ def _wire(authored: Authored | None, kind: type[WireT]) -> WireT | None:
 
 
 def _secret(auth: Auth | None, *, certificate: bool = False) -> tuple[str, str]:
-    """Name and key of the token Secret. ``certificate`` is whether older agents know no client certificate
-    here.
-    """
+    """Name and key of the token Secret. ``certificate``: whether older agents know no certificate here."""
     if auth is None:
         return "", ""
     if auth.token_secret_ref is not None:

@@ -58,9 +58,7 @@ def file_stem(template: Object) -> str:
 
 
 def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> Iterator[Object]:
-    """AddOnTemplates, AddOnDeploymentConfig and ClusterManagementAddOn. The default template is named by its
-    content, so that an edit rolls out.
-    """
+    """The add-on's objects. The default template is named by its content, so that an edit rolls out."""
     spec = _template_spec(repository, default_parts(repository))
     digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:10]
     template = f"{ADDON_NAME}-{digest}"
@@ -106,9 +104,7 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
 
 
 def _namespace(pull_secrets: Sequence[str]) -> Object:
-    """OCM copies its pull secret into namespaces with its label
-    (docs/contributing/behaviour.md#secrets-of-an-add-on).
-    """
+    """OCM copies its pull secret (docs/contributing/behaviour.md#secrets-of-an-add-on)."""
     found: Object = {"name": AGENT_NAMESPACE, "annotations": {ORPHAN: ""}}
     if OCM_PULL_SECRET in pull_secrets:
         found["labels"] = {OCM_PULL_SECRET_LABEL: "true"}

@@ -80,9 +80,7 @@ _PULLED = {
     "apps.open-cluster-management.io/ocm-managed-cluster": "{{.name}}",
     "argocd.argoproj.io/skip-reconcile": "true",
 }
-"""OCM delivers the Application to the cluster's own Argo CD
-(docs/contributing/behaviour.md#pull-integration).
-"""
+"""OCM delivers to the cluster's Argo CD (docs/contributing/behaviour.md#pull-integration)."""
 
 
 def application_set(

@@ -31,9 +31,7 @@ def hub_scorer(plan: Plan) -> Iterator[Object]:
 
 
 def cluster_rights(cluster: str, repository: FleetRepository) -> Object:
-    """Its rights in the namespace of one cluster: those of an agent. Every cluster of the fleet has them,
-    because the hub scorer deletes the score of a cluster that no scorer selects any more.
-    """
+    """Its rights in each cluster's namespace: it deletes the scores of clusters that nobody selects."""
     [found] = filled("hub-scorer-cluster.yaml", cluster=cluster, namespace=repository.spec.hub_namespace)
     return found
 

@@ -26,15 +26,11 @@ SET_LIMIT_BYTES = 1_000_000
 
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
-"""Argo CD rejects 10 MB in one Application; this leaves a reserve
-(docs/contributing/behaviour.md#limits-of-an-application).
-"""
+"""Argo CD rejects 10 MB (docs/contributing/behaviour.md#limits-of-an-application)."""
 
 
 def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
-    """Reports works that OCM's webhook would reject, and directories that Argo CD could not render, at the
-    field that people would change.
-    """
+    """Reports what OCM's webhook or Argo CD would reject, at the field that people would change."""
     yield from _works(plan, {item.name: item.position for item in declared.scorers})
     yield from _application_sets(plan, declared)
     settings = declared.repository
@@ -63,9 +59,7 @@ def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
 
 
 def _application_sets(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
-    """Reports ApplicationSets with the labels and claims of too many clusters, alone or together. Others are
-    small.
-    """
+    """Reports ApplicationSets with too many labels and claims, alone or together. Others are small."""
     described = plan.resolved.cluster_parameters
     sizes = {
         app.metadata.name: len(emit(application_set(app, namespace="argocd", clusters=clusters)).encode())

@@ -10,9 +10,7 @@ from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
 
 
 def binding(cluster_set: str, *, namespace: str, wave: Wave) -> Object:
-    """Allows Placements of a namespace to choose from a set. OCM's webhook requires both names
-    to be equal.
-    """
+    """Lets Placements of a namespace choose from a set. OCM's webhook requires both names to be equal."""
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta2",
         "kind": "ManagedClusterSetBinding",

@@ -1,6 +1,4 @@
-"""rendered/platform: the objects that exist once per hub, and DynamicScorers and DynamicScoringConfig with
-effective values and every default written out.
-"""
+"""rendered/platform: the objects that exist once per hub, with every default written out."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -63,9 +61,7 @@ _SECTION: Final = "ref type host path params variants auth"
 
 
 def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
-    """The custom resource. With delivery.mode UpstreamController it has only upstream's fields, which its
-    controller reads.
-    """
+    """The custom resource; with delivery.mode UpstreamController upstream's fields alone."""
     meta = item.declared.value.metadata
     ours = repository.spec.delivers_works
     spec = _spec(item)
@@ -183,9 +179,7 @@ def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) ->
 
 
 def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
-    """The masks for the reconciler, which may have no access to git. It computes the clusters itself, so this
-    object changes only when a mask is edited.
-    """
+    """The masks for the reconciler, which computes the clusters itself and may have no access to git."""
     authored = [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in written]
     text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
     data = {MASKS_KEY: printable_json(text)}

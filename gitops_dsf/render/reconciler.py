@@ -212,9 +212,7 @@ RIGHTS: Final = (
     _right(Where.ARGOCD, _ARGO_GROUP, "applications", "list, watch, patch, delete"),
     _right(Where.ARGOCD, "", "events", "create, patch"),
 )
-"""Whole, whatever is switched on: a switch in gitops-dsf.yaml changes what the reconciler does, not what it
-may do.
-"""
+"""Whole: a switch in gitops-dsf.yaml changes what the reconciler does, not what it may do."""
 
 DECISIONS: Final = _right(Where.PLACEMENTS, SCORE_GROUP, "placementdecisions", "list")
 """For the state branch: previews need the decisions of every rendered Placement."""

@@ -23,9 +23,7 @@ README = (
 INVENTORY = "INVENTORY"
 
 _LONGEST_NAME = 120
-"""Characters of an object's name in its file name. Kind, namespace and suffix also have to fit into the 255
-bytes of file systems.
-"""
+"""Characters of an object's name in a file name, which has at most 255 bytes with kind and namespace."""
 
 Parts = tuple[bytes, ...]
 
@@ -126,9 +124,7 @@ def _directories(plan: Plan) -> list[str]:
 
 
 def shards(plan: Plan) -> range:
-    """Every works directory, also empty ones: Argo CD's list of Applications must not depend on
-    the clusters.
-    """
+    """Every works directory, also empty ones: the list of Applications must not depend on the clusters."""
     return range(
         plan.resolved.repository.spec.output.shards if plan.resolved.repository.spec.delivers_works else 0
     )

@@ -103,9 +103,7 @@ def payload_bytes(configuration: Configuration) -> int:
 
 
 class ClusterObjects:
-    """The small objects that differ only in the cluster's name. They are rendered once, and the name is
-    filled in.
-    """
+    """The small objects of a cluster. They are rendered once, and its name is filled in."""
 
     def __init__(self, repository: FleetRepository) -> None:
         self._repository = repository
@@ -152,9 +150,7 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
 
 
 def _measure_rights(summaries: Iterable[Summary]) -> list[Object]:
-    """For scorers that count nodes and pods. Usage needs another right, which only scorers that use it
-    bring.
-    """
+    """For scorers that count nodes and pods. Only scorers of usage bring the right to read it."""
     queries = [summary.source_query for summary in summaries if summary.source_type == SOURCE_TYPE]
     if not queries:
         return []

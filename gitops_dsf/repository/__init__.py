@@ -1,3 +1,1 @@
-"""A fleet repository on disk: read it, know its kinds, edit it without losing a comment, look at its other
-revisions.
-"""
+"""A fleet repository on disk: read it, know its kinds, edit it with its comments, see other revisions."""

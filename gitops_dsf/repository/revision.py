@@ -79,9 +79,7 @@ class Repository:
         return self.text("rev-parse", "--is-shallow-repository") == "true"
 
     def commit(self, revision: str) -> str | None:
-        """The commit of a revision; None if there is none. Raises RevisionError outside of a
-        git repository.
-        """
+        """The commit of a revision; None if there is none. Raises RevisionError outside of a repository."""
         self.text("rev-parse", "--git-dir")
         done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         return done.stdout.decode().strip() if done.returncode == 0 else None
@@ -192,9 +190,7 @@ class Branch:
 
 
 def find_branch(directory: Path, name: str) -> Branch | None:
-    """Finds a branch of the clone or of its remotes, and takes the newest. Returns None if there is none.
-    Raises RevisionError.
-    """
+    """The newest branch of this name in the clone or its remotes; None without one. Raises RevisionError."""
     if not _NAME.fullmatch(name):
         raise RevisionError(f"{name!r} is no name of a branch")
     repository = Repository(directory=directory)

@@ -57,9 +57,7 @@ class SafeFolder:
                         yield path, entry.stat(follow_symlinks=False)
 
     def read(self, path: str, *, limit: int) -> bytes:
-        """Returns the bytes of a regular file. Raises NotRegularError, TooLargeError above the limit, or
-        another OSError.
-        """
+        """The bytes of a regular file. Raises NotRegularError, TooLargeError, or another OSError."""
         file = self._at(path)
         try:
             descriptor = os.open(file, _FILE)

@@ -25,9 +25,7 @@ class CelMistake:
 
 @lru_cache(maxsize=4096)
 def check(expression: str) -> tuple[CelMistake, ...]:
-    """Returns the mistakes of one expression. Never raises. Skips expressions that the engine
-    cannot judge.
-    """
+    """The mistakes of one expression; none if the engine cannot judge it. Never raises."""
     from gitops_dsf.simulator.cel.checker import CelSyntaxError  # noqa: PLC0415 - see above
     from gitops_dsf.simulator.cel.function import CelUnsupported  # noqa: PLC0415
 

@@ -69,9 +69,7 @@ class Context:
         return item.value.metadata.namespace or self.argocd_namespace
 
     def ranking_of(self, item: Item[ScoredApplication]) -> RankingItem | None:
-        """The object whose decision an application follows: itself, or the ScoredPlacement that it refers
-        to. None if that does not exist.
-        """
+        """The object whose decision an application follows: itself, or what it refers to, if that exists."""
         ref = item.value.spec.placement.ref
         return item if ref is None else self.shared_placements.get(ref)
 
@@ -91,16 +89,12 @@ class Context:
 
     @property
     def each_variant(self) -> Iterator[EffectiveScorer]:
-        """Every well-formed scorer, with each variant of its MetricSource. Rules about type, path and host of
-        the source read these.
-        """
+        """Every well-formed scorer with each variant of its source, for rules about type, path and host."""
         return (scorer for found in self.variants.values() for scorer in found)
 
     @property
     def each_type(self) -> Iterator[EffectiveScorer]:
-        """Every well-formed scorer, with each type of source that it asks. Rules about queries read these, so
-        that a query is parsed once for many variants.
-        """
+        """Every well-formed scorer with each type of its source: a query is parsed once for many variants."""
         for found in self.variants.values():
             yield from {scorer.spec.source.type: scorer for scorer in found}.values()
 
@@ -121,9 +115,7 @@ class Context:
         return any(found.awaits_lock for found in self.variants[scorer.name])
 
     def config_is_unseen(self, scorer: EffectiveScorer) -> bool:
-        """Whether the upstream controller may read a /config that is unknown here. It may set any field that
-        the spec leaves open.
-        """
+        """Whether the upstream controller may read an unknown /config, which may set any open field."""
         return self.is_upstream and scorer.spec.reads_config and scorer.lock is None
 
 

@@ -17,9 +17,7 @@ NO_CLUSTERS: frozenset[str] = frozenset()
 
 
 class ClusterInventory:
-    """Clusters and sets by name, indexed by label. A thousand applications ask the same few selectors about
-    thousands of clusters, so answers are cached.
-    """
+    """Clusters and sets by name, indexed by label, with cached answers: applications share selectors."""
 
     def __init__(
         self, *, clusters: Mapping[str, ManagedCluster], sets: Mapping[str, ManagedClusterSet]

@@ -22,9 +22,7 @@ def resolve_ranking(
     namespace: str,
     settings: FleetRepositorySpec,
 ) -> ResolvedPlacement | None:
-    """Resolves a ranking to the Placement that it renders. Returns None when a reference, the stickiness or
-    the weights are invalid, which a rule reports.
-    """
+    """The Placement that a ranking renders; None where a rule reports a reference, stickiness or weights."""
     spec = item.value.spec
     scores = ranked_by(item, scorers)
     if scores is None:
@@ -105,9 +103,7 @@ def expressible(weights: Sequence[int]) -> dict[int, Weights]:
 
 
 def nearest(points: int, weights: Sequence[int]) -> list[int]:
-    """The closest integers that can be expressed: at most one that is lower or equal, and one
-    that is higher.
-    """
+    """The closest integers that can be expressed: one that is lower or equal, and one that is higher."""
     values = list(expressible(weights))
     below = [value for value in values if value <= points]
     above = [value for value in values if value > points]
@@ -130,9 +126,7 @@ def _possible(weights: tuple[int, ...]) -> list[tuple[Fraction, Weights]]:
 
 
 def is_paced(item: RankingItem, settings: FleetRepositorySpec) -> bool:
-    """Whether the moves of an application with a ranking of its own are paced. An application on all eligible
-    clusters does not move by its scores.
-    """
+    """Whether its moves are paced. An application on all eligible clusters does not move by its scores."""
     return (
         settings.pace is not None
         and isinstance(item.value, ScoredApplication)
@@ -184,9 +178,7 @@ def hold_weights(weights: Sequence[int], spans: Sequence[int], *, refuges: bool)
 
 
 def nearest_weights(weights: Sequence[int], spans: Sequence[int], *, refuges: bool) -> tuple[int, ...] | None:
-    """The weights that hold whose proportions are nearest to the written ones. None if the scores are too
-    many.
-    """
+    """The weights that hold with the nearest proportions; None if the scores are too many."""
     largest = max(map(abs, weights), default=0)
     if not largest:
         return None

@@ -145,9 +145,7 @@ class EffectiveScorer:
 
     @cached_property
     def scoring_origin(self) -> str:
-        """Base URL of the scoring API: the written host, else the origin of configURL. Empty without a
-        scoring API.
-        """
+        """Base URL of the scoring API: the written host, else the origin of configURL; empty without one."""
         if self.spec.scored_by_query:
             return ""
         return self.spec.scoring.host or origin(self.spec.config_url)
@@ -214,9 +212,7 @@ class EffectiveScorer:
 
     @property
     def is_instant(self) -> bool:
-        """Whether the query is an instant query. A path that ends in /query takes neither range nor step, and
-        a scorer by query has none.
-        """
+        """Whether the query is an instant query: a path that ends in /query, or a scorer by query."""
         return self.spec.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith("/query")
 
     @property

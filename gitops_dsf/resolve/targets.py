@@ -29,9 +29,7 @@ def masked_clusters(mask: Mask, inventory: ClusterInventory) -> frozenset[str]:
 def target_clusters(
     scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], inventory: ClusterInventory
 ) -> dict[str, frozenset[str]]:
-    """Target clusters of each scorer with a score name: the clusters that its selector matches and no mask
-    excludes. Suspension is ignored.
-    """
+    """Where each scorer with a score name runs, by selector and masks. Suspension is ignored."""
     off: dict[str, set[str]] = defaultdict(set)
     named = {found.name: found for found in scorers if found.score_name}
     scores = {name: found.score_name for name, found in named.items()}
@@ -50,9 +48,7 @@ def target_clusters(
 def targets(
     scorers: Sequence[EffectiveScorer], clusters_of: Mapping[str, frozenset[str]], inventory: ClusterInventory
 ) -> dict[str, tuple[str, ...]]:
-    """Sorted names of the scorers that run on each cluster, for every cluster in order of name. A suspended
-    scorer runs nowhere.
-    """
+    """Sorted names of the scorers that run on each cluster, by name. A suspended scorer runs nowhere."""
     running: dict[str, list[str]] = {name: [] for name in sorted(inventory.clusters)}
     for scorer in sorted(scorers, key=lambda item: item.name):
         if not scorer.spec.suspend:
@@ -62,9 +58,7 @@ def targets(
 
 
 def clusters_with_agents(scorers: Iterable[EffectiveScorer], inventory: ClusterInventory) -> frozenset[str]:
-    """Every cluster has an agent, except those that only scorers on the hub select. Masks and suspension,
-    which people change often, do not install or remove agents.
-    """
+    """Every cluster that not only scorers on the hub select, whatever is masked or suspended."""
     on_hub, on_spokes = set[str](), set[str]()
     for scorer in scorers:
         chosen = on_hub if scorer.spec.on_hub else on_spokes

@@ -63,9 +63,7 @@ def texts_of(item: Item[ScoredApplication]) -> Iterator[Text]:
 
 
 def read_of_clusters(item: Item[ScoredApplication]) -> Iterator[tuple[Text, Mapping[Read, int]]]:
-    """The texts of an application that read labels or claims, with the offset of each. Texts with findings
-    are left out.
-    """
+    """The texts without findings that read labels or claims, with the offset of each."""
     for text in texts_of(item):
         if ("labels" in text.value or "claims" in text.value) and not check(text.value, GIVEN):
             found = reads(text.value, GIVEN)

@@ -23,9 +23,7 @@ ClusterParameters = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedScore:
-    """One ranking term of a Placement: the coordinate in the AddOnPlacementScore, and the weight as
-    written.
-    """
+    """One ranking term of a Placement: its place in the AddOnPlacementScore, and the written weight."""
 
     scorer: str
     resource_name: str
@@ -35,9 +33,7 @@ class ResolvedScore:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedPlacement:
-    """The Placement that a ScoredPlacement, or a ScoredApplication with a ranking of its own, renders: with
-    valid references and weights.
-    """
+    """The Placement that a ranking renders, with valid references and weights."""
 
     name: str
     namespace: str
@@ -50,9 +46,7 @@ class ResolvedPlacement:
     """The object that renders it, with its place in the files."""
     scores: tuple[ResolvedScore, ...]
     score_factor: int
-    """Every score weight is multiplied by this in the Placement. Together with steady_weight it gives the
-    stickiness.
-    """
+    """Multiplies every score weight in the Placement. With steady_weight it gives the stickiness."""
     steady_weight: int
     """Weight of OCM's Steady prioritizer; 0 leaves it out."""
     paced: PacedRanking | None = None
@@ -100,9 +94,7 @@ class Resolved:
     """Placements and ApplicationSets that are copied into the output. Each names its namespace."""
 
     def on_cluster(self, scorer: EffectiveScorer, cluster: str) -> EffectiveScorer:
-        """A scorer with the variant of its MetricSource that a cluster uses. It is unchanged without
-        source.ref, and where no variant selects the cluster.
-        """
+        """A scorer with the variant that a cluster uses, if source.ref is there and a variant selects it."""
         if scorer.metric_source is None:
             return scorer
         index = self.source_variants[scorer.metric_source.metadata.name].get(cluster)

@@ -26,9 +26,7 @@ from gitops_dsf.schema.structural import json_schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 FILE: Final = ".schemas/gitops-dsf.json"
-"""Where the schema of all kinds is in a fleet repository. The editor settings and the first lines of files
-name it.
-"""
+"""Where a fleet repository has it. The editor settings and the first lines of files name it."""
 
 
 def kind_file(api_version: str, kind: str) -> str:
@@ -43,9 +41,7 @@ def kind_schema(api_version: str, kind: str) -> Schema:
 
 @cache
 def bundle() -> str:
-    """The schema of any document of a fleet repository as JSON: apiVersion and kind say what it is. The bytes
-    are the same on every machine.
-    """
+    """The schema of any document of a fleet repository, as JSON with the same bytes on every machine."""
     definitions: dict[str, Schema] = {}
     choices = []
     for key in sorted(KINDS):
@@ -137,9 +133,7 @@ def _strict(name: str, schema: Schema) -> Schema:
 
 
 def summaries_schema() -> Schema:
-    """The schema for writers: upstream's sixteen keys always, ours if they are set. Readers also accept fewer
-    keys, and ignore unknown ones.
-    """
+    """The schema for writers: upstream's sixteen keys always. Readers accept fewer and unknown ones."""
     plain = msgspec.json.schema(list[Summary])
     definitions: Schema = plain.pop("$defs")
     for definition in definitions.values():

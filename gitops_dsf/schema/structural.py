@@ -100,9 +100,7 @@ def _object(node: Schema, definitions: Schema, *, model: str) -> Schema:
 
 
 def _default(child: Schema, converted: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The default to store, or None. "Not set" (null, empty) is not stored. The fields of an object have
-    their own defaults.
-    """
+    """The default to store. "Not set" (null, empty) is none, and fields of objects have their own."""
     default = child.get("default")
     if default is None or default in ("", []):
         return None

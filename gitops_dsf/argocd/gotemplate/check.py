@@ -68,9 +68,7 @@ class Finding:
 
 
 def check(text: str, parameters: Parameters | None, lacking: Collection[Read] = ()) -> tuple[Finding, ...]:
-    """What is wrong with a text. Without `parameters`, any may be there. `lacking` are empty texts, which it
-    may ask for and may not write.
-    """
+    """What is wrong with a text. Without `parameters` any may be there; `lacking` are empty texts."""
     if "{{" not in text:
         return ()
     if len(text) > LONGEST:

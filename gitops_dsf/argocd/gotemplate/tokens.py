@@ -31,9 +31,7 @@ class TemplateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a template. `kind` is open, close, space, word, keyword, field, variable, dot, number,
-    string, or the sign itself; `value` is what is written.
-    """
+    """A piece of a template; `kind` is what the lexer takes it for, or the sign itself."""
 
     kind: str
     value: str

@@ -1,6 +1,4 @@
-"""Loads files as documents: plain data that knows its position. Besides output, this is the only stage that
-accesses the disk.
-"""
+"""Loads files as documents: plain data that knows its position."""
 
 from gitops_dsf.repository.load.document import AmbiguousValue, Document, Path, texts_in, value_at
 from gitops_dsf.repository.load.names import SETTINGS_FILE

@@ -1,6 +1,4 @@
-"""Composes node trees with libyaml, without the slow parts of PyYAML, and finds what must not reach it. Types
-are resolved by load.scalar.
-"""
+"""Composes node trees with libyaml, and finds what must not reach it. load.scalar resolves types."""
 
 import re
 from collections.abc import Iterator
@@ -21,9 +19,7 @@ _ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
 
 
 class _Composer(CParser):
-    """PyYAML's binding asks its subclass for tags. This one has none, so the style tells quoted and plain
-    scalars apart.
-    """
+    """PyYAML's binding asks its subclass for tags. This one has none: the style tells what is quoted."""
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)

@@ -59,9 +59,7 @@ def _shown(name: str) -> str:
 
 
 def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
-    """Paths relative to the root, with forward slashes. They include every symbolic link; `_read` checks
-    where it leads.
-    """
+    """Relative paths with forward slashes, with every symbolic link: `_read` checks where it leads."""
     if os.path.lexists(root / SETTINGS_FILE):
         yield SETTINGS_FILE
     for folder in FOLDERS:
@@ -145,9 +143,7 @@ _KIND: Final = re.compile(rb"^kind: *[\"']?(\w+)", re.MULTILINE)
 
 
 def forgotten(root: Path) -> Iterator[Diagnostic]:
-    """Reports folders and files with documents of ours, and names that look like a misspelt known one. Their
-    content would silently have no effect.
-    """
+    """Reports documents of ours beside the source folders, and misspelt names of known ones."""
     for entry in sorted(root.iterdir()):
         name = entry.name
         if name.startswith(".") or name in FOLDERS or name == SETTINGS_FILE or name in _OTHER_FOLDERS:

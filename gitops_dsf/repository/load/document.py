@@ -21,9 +21,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AmbiguousValue:
-    """A scalar that YAML parsers read differently. The document's data holds it as text. It is kept until the
-    expected type of its field is known.
-    """
+    """A scalar that YAML parsers read differently. It stays a text until the type of its field is known."""
 
     path: Path
     position: Position
@@ -35,9 +33,7 @@ class AmbiguousValue:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Document:
-    """The plain data (dict, list, str, int, float, bool, None) of one document, and its position in the
-    repository.
-    """
+    """The plain data (dict, list, str, int, float, bool, None) of one document, and its position."""
 
     file: str
     text: str
@@ -93,9 +89,7 @@ class Document:
         return self._mark(node if key is None else key)
 
     def inside(self, path: Path, offset: int) -> Position:
-        """The position of a character of a string value, given its offset in the value. Handles quotes,
-        escapes and folding.
-        """
+        """The position of a character of a string value, through quotes, escapes and folding."""
         node, _, whole = self.walk(path)
         if not whole or not isinstance(node, ScalarNode):
             return self.at(path)

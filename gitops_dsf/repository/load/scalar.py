@@ -39,9 +39,7 @@ MAX_DIGITS: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """An ambiguous plain scalar, and what to write if a string is not meant ("" if there is no
-    suggestion).
-    """
+    """An ambiguous plain scalar, and what to write if no string is meant ("" without a suggestion)."""
 
     why: str
     instead: str = ""

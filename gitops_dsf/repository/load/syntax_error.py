@@ -96,9 +96,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
 
 
 def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMistake | None:
-    """A quote that is never closed reaches to the next quote, often many lines below. What libyaml refuses is
-    there.
-    """
+    """An open quote reaches to the next one, often many lines below, where libyaml refuses something."""
     if error.problem_mark is None:
         return None
     quoted = [(error.context_mark, error.problem_mark)] if "quoted scalar" in (error.context or "") else []
@@ -117,9 +115,7 @@ def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMi
 
 
 def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
-    """A no-break space from a web page or word processor. YAML reads it as a letter; the error is on its line
-    or the next.
-    """
+    """A no-break space, which YAML reads as a letter; the error is on its line or the next."""
     for number in (line - 1, line):
         found = re.search(_NO_BREAK_SPACE, lines[number]) if number >= 0 else None
         if found is not None:

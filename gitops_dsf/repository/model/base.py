@@ -159,9 +159,7 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule between fields of one object. `cel` is empty if the kind has no CRD, `json` if JSON Schema
-    cannot compare values.
-    """
+    """A rule between fields of one object. `cel` is empty without a CRD, `json` where it cannot compare."""
 
     message: str
     holds: Callable[[Any], bool] | None = None

@@ -1,6 +1,4 @@
-"""The kinds that a fleet repository may hold, and its declared objects: each well-formed object with its
-document.
-"""
+"""The kinds that a fleet repository may hold, and its well-formed objects with their documents."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
@@ -78,9 +76,7 @@ CarriedItem: TypeAlias = Item[RawPlacement] | Item[RawApplicationSet]
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Declared:
-    """Well-formed objects by kind, sorted by name. Of several objects with the same identity, only the first
-    in file order is kept.
-    """
+    """Well-formed objects by kind, sorted by name. Of several with one identity the first is kept."""
 
     repository: Item[FleetRepository] | None
     scorers: tuple[Item[DynamicScorer], ...]
@@ -110,9 +106,7 @@ class Declared:
 
     @property
     def rankings(self) -> tuple[RankingItem, ...]:
-        """Every object that renders a Placement by scores: ScoredPlacements, and ScoredApplications that
-        do not refer to one.
-        """
+        """Every object that renders a Placement by scores: ScoredApplications without a ref are some."""
         own = (item for item in self.applications if item.value.spec.placement.ref is None)
         return (*own, *self.scored_placements)
 

@@ -189,9 +189,7 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 
 def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
-    """Go's names of fields, such as ConfigSyncMode. Another letter that has the wrong case is a typing error,
-    as in scorerange.
-    """
+    """Go's names of fields, such as ConfigSyncMode. Any other wrong case, as in scorerange, is a typo."""
     if isinstance(data, list):
         for index, item in enumerate(data):
             yield from _letter_case(model, item, (*path, index))

@@ -1,6 +1,4 @@
-"""Finds the model that describes a place inside of a document, where an unknown field belongs, and what the
-docstring below each field says: for schemas, and for whoever left the field out.
-"""
+"""Finds the model and the docstring that describe a field, and where an unknown field belongs."""
 
 import ast
 import inspect
@@ -113,9 +111,7 @@ def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:
 
 @cache
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
-    """Name of each documented field, as Python knows it, to its docstring; what the base classes say is among
-    them.
-    """
+    """Each documented field, as Python names it, with its docstring; also those of base classes."""
     docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if issubclass(owner, Authored):

@@ -1,6 +1,4 @@
-"""Documents of an unknown kind or version. A document that was probably meant to be a known kind is an error,
-any other a warning.
-"""
+"""Documents of an unknown kind or version: an error if a known kind was probably meant, else a warning."""
 
 import re
 from difflib import get_close_matches
@@ -30,9 +28,7 @@ _ALIKE = 0.85
 
 
 def unknown_kind(document: Document) -> Diagnostic:
-    """Returns the finding for a document that no model describes: an error if its content would be lost, else
-    a warning.
-    """
+    """The finding for a document that no model describes: an error if its content would be lost."""
     if not _is_object(document):
         what = (
             f"a document without {'kind' if 'apiVersion' in document.data else 'apiVersion and kind'} is not"
@@ -68,9 +64,7 @@ def unknown_kind(document: Document) -> Diagnostic:
 
 
 def meant_kind(kind: str) -> str:
-    """The known kind that is misspelt here; empty if the name is another kind's, such as PlacementBinding or
-    Application.
-    """
+    """The known kind that is misspelt here; empty for the name of another, such as PlacementBinding."""
     if kind in _ELSEWHERE:
         return ""
     known = {name.lower(): name for _, name in KINDS if not re.match(f"{name}[A-Z]", kind)}
@@ -79,9 +73,7 @@ def meant_kind(kind: str) -> str:
 
 
 def _is_object(document: Document) -> bool:
-    """Whether the document could be one of ours whose apiVersion and kind were forgotten, unlike a chart's
-    Chart.yaml or values.yaml.
-    """
+    """Whether it could be ours without apiVersion and kind, unlike a chart's Chart.yaml or values.yaml."""
     data = document.data
     ours = any(data.get("apiVersion") == version for version, _ in KINDS)
     return ours or any(field in data for field in ("kind", "metadata", "spec"))

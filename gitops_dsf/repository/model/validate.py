@@ -90,9 +90,7 @@ def declare(loaded: Loaded) -> Declared:
 def _validate(
     model: type[Authored], document: Document, *, known: set[Position], diagnostics: list[Diagnostic]
 ) -> Authored | None:
-    """Returns the object, or None after at least one error. Leaves out mistakes where the loader found one
-    already.
-    """
+    """The object, or None after an error. Leaves out mistakes where the loader found one already."""
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
@@ -152,9 +150,7 @@ def _wrong_folder(document: Document) -> list[Diagnostic]:
 
 
 def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnostic]) -> None:
-    """Adds an object. Its identity is kind and name; the namespace counts only for kinds that can be rendered
-    into several.
-    """
+    """Adds an object by kind and name; by namespace, too, if the kind can be rendered into several."""
     metadata = item.document.data["metadata"]
     key = item.name
     if item.document.kind in {"Placement", "ApplicationSet", "ScoredPlacement"} and metadata.get("namespace"):

@@ -91,9 +91,7 @@ def _holds(value: object, part: str | int) -> bool:
 def _mirror_list(
     target: list[Any], old: Mapping[str, Any], new: Mapping[str, Any], *, path: str
 ) -> Iterator[str]:
-    """Updates a list whose items have names. Order has no meaning, and items that stay keep
-    their comments.
-    """
+    """Updates a list whose items have names. Order has no meaning; items that stay keep their comments."""
     for index in reversed(range(len(target))):
         name = _identity(target[index])
         if name not in new:
@@ -108,9 +106,7 @@ def _mirror_list(
 
 
 def _by_identity(value: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever YAML holds
-    """Items by name (claims) or key (taints); None if the value is not a list of such items, or has
-    duplicates.
-    """
+    """Items by name (claims) or key (taints); None if it is not a list of such items, each once."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         return None
     found = {_identity(item): item for item in value}

@@ -47,9 +47,7 @@ class YamlFile:
         return found is not None
 
     def edit(self, line: int, edits: Iterable[Edit]) -> bool:
-        """Makes the edits of a finding in the document that holds a line. Returns False if the document
-        cannot be edited.
-        """
+        """Makes the edits of a finding in the document that holds a line; False if it cannot be edited."""
         for document in self._documents:
             line -= document.lines
             if line <= 0:
@@ -209,9 +207,7 @@ def _place(at: int, line: str, below: str, kept: Sequence[str]) -> tuple[int, st
 
 
 def _lost(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """For each line that may hold a missing comment, its place in the new text and in the old one, in
-    order.
-    """
+    """For each line that may hold a missing comment, its place in the new text and in the old one."""
     for tag, start, end, into, until in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag in {"delete", "replace"}:
             # A comment at the end of a replaced part belongs to what follows.

@@ -1,3 +1,1 @@
-"""PromQL: whether an expression parses, where its mistake is, which labels its result can have, and how far
-it looks back.
-"""
+"""PromQL: where an expression is wrong, which labels its result can have, how far it looks back."""

@@ -83,9 +83,7 @@ def check(text: str) -> Checked:
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
-    """Returns the tree. Raises ValueError, also for a panic of the native parser, which is no subclass of
-    Exception.
-    """
+    """Returns the tree. Raises ValueError, also for a panic of the native parser, no Exception itself."""
     try:
         return promql_parser.parse(text)
     except BaseException as error:
@@ -95,9 +93,7 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
 
 
 def _without_raw_backslashes(text: str, words: list[Token]) -> str:
-    """Replaces back-quoted strings. The parser looks for escapes in them although Prometheus has none; their
-    content does not matter here.
-    """
+    """Replaces back-quoted strings, in which the parser looks for escapes although Prometheus has none."""
     if "`" not in text or "\\" not in text:
         return text
     for word in words:
@@ -159,9 +155,7 @@ def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...
 
 
 def _culprit(text: str, words: list[Token], message: str) -> int:
-    """Offset of what the parser's message is about: what cannot be read, or the word that it quotes, else the
-    start.
-    """
+    """Offset of what the message is about: what cannot be read, or the quoted word, else the start."""
     if words and words[-1].kind == "bad":
         return words[-1].offset
     if not words or "end of input" in message or "unclosed" in message:

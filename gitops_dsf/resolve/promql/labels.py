@@ -52,9 +52,7 @@ def can_have(tree: Any, label: str) -> bool:  # noqa: ANN401 - a promql_parser e
 
 
 def others(tree: Any, names: Iterable[str]) -> bool | None:  # noqa: ANN401 - a promql_parser expression
-    """Whether the series of the result can differ in labels beside these. None if that depends on the
-    labels of a metric.
-    """
+    """Whether the series of a result can differ in other labels; None if a metric's labels decide."""
     found = _labels(tree, 0)
     if found.open:
         return None

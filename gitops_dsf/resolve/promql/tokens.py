@@ -22,9 +22,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token and its 0-based character offset. `kind` is string, duration, number, name,
-    operator, or bad.
-    """
+    """A token and its 0-based offset. `kind` is string, duration, number, name, operator, or bad."""
 
     kind: str
     text: str
@@ -37,9 +35,7 @@ class Token:
 
 
 def tokens(text: str, *, most: int) -> list[Token]:
-    """Yields the tokens of an expression, without white space and comments. Stops after an invalid token
-    (kind bad) and after `most` tokens.
-    """
+    """The tokens of an expression; the last one is invalid (kind bad), or the `most`th."""
     found: list[Token] = []
     index = 0
     in_range = False

@@ -1,6 +1,4 @@
-"""Checks what the generator of raw ApplicationSets would do
-(docs/contributing/behaviour.md#the-clusterdecisionresource-generator).
-"""
+"""Checks ApplicationSets (docs/contributing/behaviour.md#the-clusterdecisionresource-generator)."""
 
 import re
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""Checks what OCM and Argo CD would do with ScoredApplications and ScoredPlacements, and where
-Applications go.
-"""
+"""Checks what OCM and Argo CD would do with ScoredApplications, and where Applications go."""
 
 import posixpath
 import re
@@ -80,9 +78,7 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
 
 
 def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
-    """The API server refuses an ApplicationSet with a field of the wrong shape, and the old one stays;
-    unknown fields have no effect.
-    """
+    """The API server refuses a field of the wrong shape, and unknown ones have no effect."""
     for item in context.declared.applications:
         application = item.value.spec.application
         places = [
@@ -180,9 +176,7 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
 
 
 def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
-    """OCM adds the weights of a score that is listed twice
-    (docs/decisions/scheduler.md#what-the-scores-do-not-say).
-    """
+    """OCM adds the weights (docs/decisions/scheduler.md#what-the-scores-do-not-say)."""
     seen: set[tuple[int, str, str | None]] = set()
     for item, path, score in context.ranked:
         scorer = context.scorers.get(score.scorer)
@@ -197,9 +191,7 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
 
 @needs("FleetRepository")
 def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD looks up Placement and ApplicationSet only in its own namespace
-    (docs/contributing/behaviour.md#one-namespace).
-    """
+    """Argo CD looks in its own namespace (docs/contributing/behaviour.md#one-namespace)."""
     for item in context.declared.applications:
         namespace = item.value.metadata.namespace
         if namespace is not None and namespace != context.argocd_namespace:
@@ -213,9 +205,7 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 
 @needs("FleetRepository")
 def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator[Diagnostic]:
-    """Who may write there controls the cluster, what Argo CD applies, or the tokens of the agent. The hub can
-    be a cluster of the fleet, too.
-    """
+    """Who writes there controls the cluster (the hub, too), what Argo CD applies, or the agent's tokens."""
     owners = {
         context.argocd_namespace: "Argo CD",
         AGENT_NAMESPACE: "the agent",

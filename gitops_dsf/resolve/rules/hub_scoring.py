@@ -58,9 +58,7 @@ def _asks_a_central_store(context: Context, scorer: EffectiveScorer) -> Iterator
 
 
 def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
-    """Each target cluster must have the claim or label that the series are compared with, and no other
-    cluster may have the same value.
-    """
+    """Each target cluster needs the claim or label that series are compared with, and its own value."""
     for name, clusters in sorted(context.target_clusters.items()):
         item = context.scorers[name].declared
         label = item.value.spec.source.cluster_label

@@ -46,9 +46,7 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
 
 @needs("FleetRepository", "ScorerLock")
 def locks_are_there(context: Context) -> Iterator[Diagnostic]:
-    """A Full scorer without a lock uses its spec only, or does not run. The upstream controller needs no
-    lock, because it reads /config itself.
-    """
+    """Without a lock a Full scorer uses its spec only. The upstream controller reads /config itself."""
     if context.is_upstream:
         return
     for scorer in context.scorers.values():
@@ -83,9 +81,7 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
 
 
 def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
-    """A host that only a lock names must not receive a token. Otherwise a scoring API could collect the
-    tokens of all clusters.
-    """
+    """Otherwise a scoring API could collect the tokens of all clusters, by a host that a lock names."""
     for scorer in context.scorers.values():
         for section, written, said in _locked_hosts(scorer):
             if not sends_token(written.auth) or _same_host(written.host, said):
@@ -97,9 +93,7 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
 
 @needs("FleetRepository")
 def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
-    """A lock may use other hosts than the scorer only if spec.allowedHosts of the repository
-    contains them.
-    """
+    """A lock may use other hosts than the scorer only if spec.allowedHosts contains them."""
     allowed = context.settings.allowed_hosts
     for scorer in context.scorers.values():
         for section, written, said in _locked_hosts(scorer):

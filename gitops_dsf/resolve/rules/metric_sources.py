@@ -55,9 +55,7 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
 
 @needs("DynamicScorer")
 def sources_are_used(context: Context) -> Iterator[Diagnostic]:
-    """A MetricSource that no scorer names is left over. A name that does not exist may be a misspelt one, and
-    is reported alone.
-    """
+    """One that no scorer names is left over. A name that does not exist may be a misspelt one."""
     used = {scorer.spec.source.ref for scorer in context.scorers.values()} - {None}
     if not used <= context.sources.keys():
         return
@@ -153,9 +151,7 @@ def _hint(error: MeasureError, text: str) -> str:
 
 
 def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
-    """Source type Kubernetes keeps no history. Where it is one variant of several, the range is for the
-    others.
-    """
+    """Source type Kubernetes keeps no history. As one variant of several, others may need the range."""
     for scorer in _of_kubernetes(context):
         if scorer.spec.source.params.range and scorer.variant is None and not scorer.spec.scored_by_query:
             yield codes.NO_HISTORY.at(

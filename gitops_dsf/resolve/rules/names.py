@@ -1,6 +1,4 @@
-"""Checks names that must differ on the hub, of scores and of rendered objects, labels and annotations that an
-API server would reject, and references to scorers and to ScoredPlacements.
-"""
+"""Checks names, labels and annotations of what is rendered, and references to scorers and Placements."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -39,9 +37,7 @@ def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
 
 
 def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
-    """Two scorers with the same score name overwrite each other's scores, and so do two names that become the
-    same object name.
-    """
+    """Scorers with one score name overwrite each other, as do names that become one object name."""
     field = "scoring.params.name"
     by_name: dict[str, EffectiveScorer] = {}
     by_resource: dict[str, EffectiveScorer] = {}
@@ -69,9 +65,7 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
 
 _OF_ARGOCD: Final = "argocd.argoproj.io/"
 _ALLOWED: Final = {("Placement", SYNC_WAVE), ("ApplicationSet", SYNC_WAVE)}
-"""Allowed kinds and keys. Sync waves of copied documents are kept, because only their author
-knows the order.
-"""
+"""Kinds and keys that are allowed: only the author of a copied document knows its sync wave."""
 
 
 def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
@@ -102,9 +96,7 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
 
 
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
-    """Checks the labels of everything that is rendered, and of clusters, because no selector matches an
-    invalid label.
-    """
+    """Checks the labels of what is rendered, and of clusters: no selector matches an invalid one."""
     declared = context.declared
     kinds = (
         declared.clusters,
@@ -156,9 +148,7 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
 
 @needs("FleetRepository")
 def placements_exist(context: Context) -> Iterator[Diagnostic]:
-    """An application can follow a ScoredPlacement of this repository in the Argo CD namespace: Argo CD reads
-    decisions there only (docs/contributing/behaviour.md#one-namespace).
-    """
+    """Argo CD reads decisions in its own namespace (docs/contributing/behaviour.md#one-namespace)."""
     left_out = context.declared.may_exist
     for item in context.declared.applications:
         ref = item.value.spec.placement.ref

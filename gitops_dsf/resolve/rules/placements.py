@@ -162,9 +162,7 @@ def _selectors(document: Document) -> Iterator[Diagnostic]:
 
 
 def _expression(document: Document, place: Path, text: str) -> Iterator[Diagnostic]:
-    """Checks that the expression compiles and yields a bool. Which clusters it selects is left to the
-    simulator.
-    """
+    """Whether the expression compiles and yields a bool. What it selects is left to the simulator."""
     if not text.strip():
         message = "an empty CEL expression: OCM refuses the Placement, and evicts everything"
         yield codes.CEL_SYNTAX.at(document.at(place), message, "remove the item")

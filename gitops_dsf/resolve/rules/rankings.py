@@ -1,6 +1,4 @@
-"""Checks what ranks clusters: weights, stickiness, the items that are asked for, whether a cluster that may
-be chosen publishes each score, and what one without the score counts as.
-"""
+"""Checks what ranks clusters: weights, stickiness, items, and whether each score is published."""
 
 from collections.abc import Iterator
 
@@ -93,9 +91,7 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
 
 
 def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
-    """OCM counts a missing or expired score as 0, so 0 must not beat a real score
-    (docs/decisions/scheduler.md#what-the-scores-do-not-say).
-    """
+    """A missing score counts as 0 (docs/decisions/scheduler.md#what-the-scores-do-not-say)."""
     hint = (
         "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or write"
         " onMissingScore: Exclude"
@@ -166,9 +162,7 @@ def _unpublished(
     candidates: str,
     here: str,
 ) -> Iterator[Diagnostic]:
-    """Reports a score that `item` names at `path` and that none of `clusters` publishes. They are None if it
-    is not certain which clusters may be chosen.
-    """
+    """Reports a score at `path` that none of `clusters` publishes; None if it is not certain which count."""
     if scorer.spec.score_destination == "None":
         message = f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
         yield codes.SCORE_NOT_RUNNING.at(

@@ -1,6 +1,4 @@
-"""Checks of single scorers: that everything that rendering needs is there, durations in seconds against the
-limits of Prometheus and OCM, scorers without a scoring API (scoring.type Query), and default scores.
-"""
+"""Checks single scorers: completeness, durations against limits, scorers by query, default scores."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -49,9 +47,7 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
 
 
 def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
-    """Without a query there is no source, and with type None it is not queried: the scoring API gets no
-    series.
-    """
+    """Without a query, or with type None, nothing is asked: the scoring API gets no series."""
     for scorer in context.each_variant:
         if scorer.source_type != "None" or scorer.spec.scored_by_query or context.waits_for_lock(scorer):
             continue
@@ -74,9 +70,7 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
 
 
 def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
-    """A score must stay valid until the next run publishes it again; otherwise Placements lose
-    it in between.
-    """
+    """A score must stay valid until the next run publishes it again, or Placements lose it."""
     for scorer in context.scorers.values():
         ttl = scorer.spec.score_ttl_seconds
         interval = scorer.spec.scoring.params.interval

@@ -22,9 +22,7 @@ _VALUE = re.compile(
 
 
 def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
-    """Arguments of scorers are sent to every cluster, annotations and applications to the hub, and all of
-    them are in the git history.
-    """
+    """Arguments go to every cluster, annotations and applications to the hub, and all into git."""
     for document in (*_documents(context), *context.declared.broken):
         hint = "put it into a Secret that the application reads on its cluster"
         if document.kind in {"DynamicScorer", "MetricSource", "ScorerLock"}:
@@ -52,9 +50,7 @@ def _documents(context: Context) -> Iterator[Document]:
 
 
 def _is_suspect(path: Path, value: str) -> bool:
-    """Whether a field holds a secret by its name: an argument of a scoring API, or a token that stands in
-    `auth` in place of the reference to its Secret.
-    """
+    """Whether a field holds a secret by its name: an argument, or a token in place of its reference."""
     name = str(path[-1])
     if path[:3] == ("spec", "scoring", "arguments"):
         return len(value) >= 4 and names_a_secret(name)
@@ -77,14 +73,10 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether a field or parameter of this name usually holds a secret, such as apiKey, access_token or
-    password.
-    """
+    """Whether a field of this name usually holds a secret, such as apiKey, access_token or password."""
     return _NAME.search(_words(name)) is not None
 
 
 def _words(name: str) -> str:
-    """Splits a camelCase name into words, so that openaiApiKey ends in Api_Key, and monkey does not end in
-    key.
-    """
+    """Splits a camelCase name, so that openaiApiKey ends in Api_Key, and monkey does not end in key."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)

@@ -178,9 +178,7 @@ def label_key(key: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def label_value(value: str) -> bool:
-    """Kubernetes' rule for label values: empty, or at most 63 characters of letters, digits, '-', '_' and
-    '.'.
-    """
+    """Kubernetes' rule: empty, or at most 63 characters of letters, digits, '-', '_' and '.'."""
     return value.isascii() and label_value_error(value) is None
 
 

@@ -151,9 +151,7 @@ def eligible(context: Context, item: RankingItem) -> frozenset[str]:
 
 
 def choosable(context: Context, item: Item[RawPlacement]) -> frozenset[str] | None:
-    """Clusters that match the Placement's sets and label selectors. None if they are not known: no sets,
-    claims, CEL, or a mistake.
-    """
+    """Clusters by the Placement's sets and label selectors; None if claims, CEL or a mistake hide them."""
     spec = item.value.spec
     sets, predicates = spec.get("clusterSets"), spec.get("predicates") or []
     if (

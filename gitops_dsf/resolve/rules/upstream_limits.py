@@ -51,9 +51,7 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
 
 
 def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
-    """Reports scorers that our agent can run and upstream's cannot. Ignores what only an unknown /config
-    sets.
-    """
+    """Reports scorers that upstream's agent cannot run, but for what an unknown /config sets."""
     if not context.is_upstream:
         return
     for scorer in context.scorers.values():

@@ -18,15 +18,11 @@ from gitops_dsf.wording import did_you_mean
 
 _BLANK = frozenset(" \t\r\n")
 _HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?")
-"""A host name, also in other alphabets, or an IP address. It rejects `<NODE_IP>` or `${HOST}`, which were not
-filled in.
-"""
+"""A host name in any alphabet, or an address; not `<NODE_IP>` or `${HOST}`, which nobody filled in."""
 
 
 def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
-    """ConfigURL and hosts must be http or https URLs with a host name, without credentials, query or
-    fragment.
-    """
+    """ConfigURL and hosts are http or https URLs with a host, without credentials, query or fragment."""
     for scorer in context.scorers.values():
         declared, spec = scorer.declared, scorer.spec
         if declared.document.has(("spec", "configURL")) and not spec.scored_by_query:
@@ -64,9 +60,7 @@ def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
 
 
 def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD reports every Application with another URL as invalid. The registry of a chart may have no
-    scheme.
-    """
+    """Argo CD reports Applications with another URL as invalid. A chart's registry needs no scheme."""
     for item in context.declared.applications:
         for place, source in item.value.spec.application.placed_sources:
             url = source.repo_url
@@ -110,9 +104,7 @@ def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
 
 
 def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
-    """A scorer runs in a pod of the cluster, where localhost is that pod. A source whose metrics are pushed
-    has no host of its own.
-    """
+    """To a scorer, localhost is its own pod. A source whose metrics are pushed has no host of its own."""
     for scorer in context.each_variant:
         hosts = [("scoring.host", scorer.spec.scoring.host, "scoring API")]
         if not scorer.is_pushed:
@@ -133,9 +125,7 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
 def _endpoint(
     url: str, position: Callable[[], Position], name: str, *, query_allowed: bool
 ) -> Iterator[Diagnostic]:
-    """Checks one URL. The position is passed as a function, because computing it parses the
-    document again.
-    """
+    """Checks one URL. To compute its position is slow, because that parses the document again."""
     parts = _split(url)
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or _BLANK & set(url):
         message = f"{name}: {url or 'an empty text'} is not an http or https URL"
