@@ -1,22 +1,69 @@
 """What the variables of a forge say about the pipeline that runs. Without them this is somebody's machine."""
 
+import asyncio
+import http.client
+import urllib.error
+import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from gitops_dsf.ci.comments import Comments, Sender
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.forge import FORGES, Kind
+from gitops_dsf.forge import FORGES, Answer, Forge, ForgeError, Kind, Sign
 
 PUSH_TOKEN: Final = "GITOPS_DSF_PUSH_TOKEN"  # noqa: S105 - the name of a variable
 COMMENT_TOKEN: Final = "GITOPS_DSF_COMMENT_TOKEN"  # noqa: S105 - the name of a variable
+_SECONDS: Final = 30.0
+_BYTES: Final = 32 << 20
 
 
 class PipelineError(GitopsDsfError):
     """The pipeline is not set up as it must be. The message says what to change."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comments:
+    """The comments of one pull request."""
+
+    forge: Forge
+    number: int
+
+    def write(self, text: str, *, marker: str) -> str:
+        """Writes the comment that begins with the marker. Returns `edited` or `added`. Raises ForgeError."""
+        return asyncio.run(self.forge.comment(self.number, text, marker=marker))
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the token to another server."""
+
+    def redirect_request(self, *_: Any) -> None:  # noqa: ANN401 - the signature of the library
+        return None
+
+
+_OPENER: Final = urllib.request.build_opener(_NoRedirects)
+
+
+@dataclass(frozen=True)
+class Sender:
+    """See `gitops_dsf.forge.Send`. A pipeline does nothing else meanwhile, so it may block."""
+
+    token: str
+
+    async def __call__(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
+        """Raises ForgeError."""
+        headers = {"User-Agent": "gitops-dsf", "Content-Type": "application/json", **sign(self.token)}
+        request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the forge's
+        try:
+            with _OPENER.open(request, timeout=_SECONDS) as answer:
+                return Answer(answer.status, bytes(answer.read(_BYTES)))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, error.read(_BYTES).replace(self.token.encode(), b"(token)"))
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise ForgeError(str(error)) from error
 
 
 @dataclass(frozen=True, kw_only=True)

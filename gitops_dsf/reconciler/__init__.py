@@ -1,17 +1,20 @@
 """The reconciler: it observes on the hub what git cannot know, acts on it, and proposes changes to git.
 
-`run` waits for leadership (`lease`) and starts the controllers (`controller.Controller`). What they share is
-in `shared`:
+`run` waits for leadership (`lease`) and starts the controllers. What they share is in `shared`:
 
     hub/          informers, what is kept of each kind, and writes that need leadership
     events        Kubernetes Events
-    freshness/    on which clusters scores are fresh, and which Placements count clusters as 0
+    freshness     on which clusters scores are fresh, and which ones nobody renews (pure)
+    scan          one look at all scores, and which Placements count clusters as 0
     scorers/      the status of every DynamicScorer: health, /config, freshness
-    suspension/   agents do not call a scoring API that is down
-    scoregc/      deletes expired scores that no agent will renew
+    suspension    agents do not call a scoring API that is down, as `circuitbreaker` decides
+    scoregc       deletes expired scores that no agent will renew
     refresh       asks Argo CD to look at changed decisions
     moves/        deletes old copies of moved applications
+    pacing/       admits paced moves, and follows them to their end
+    maintenance   taints on clusters that are cordoned or drained
     statebranch   a snapshot of the hub on a branch, for previews
+    journal/      each change of a decision, as a record on a branch
     git/          the git program and its credentials
     forge         sends requests to a forge
     proposals/    drifted locks and changed clusters, as commits for people to merge

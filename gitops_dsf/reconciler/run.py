@@ -3,39 +3,124 @@ on a signal.
 """
 
 import asyncio
+import contextlib
 import logging
 import signal
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
+
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, generate_latest
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
+from dsf_runtime.pages import Page, PageServer
 from dsf_runtime.threads import use_threads
-from gitops_dsf.reconciler.controller import Controllers, keep_running
+from gitops_dsf.errors import UsageError
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.lease import Leadership
-from gitops_dsf.reconciler.maintenance.controller import MaintenanceController
+from gitops_dsf.reconciler.maintenance import MaintenanceController
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pacing.controller import PaceController
-from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.refresh import RefreshController
-from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
+from gitops_dsf.reconciler.scoregc import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.reconciler.statebranch import StateBranchController
-from gitops_dsf.reconciler.suspension.controller import SuspensionController
+from gitops_dsf.reconciler.suspension import SuspensionController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
 CONCURRENT: Final = 512
 """Probes at a time."""
+RESTARTS: Final = Backoff(first=1.0, ceiling=60.0, jitter=0)
+"""Pauses before a failed controller is started again."""
+STEADY_SECONDS: Final = 300.0
+"""A controller that ran for this long has recovered: its next failure counts as the first one."""
+Controllers = Mapping[str, Callable[[], Awaitable[None]]]
+"""Control loops of the leader, by a word for logs and metrics. Each can be cancelled at any point: the next
+run repeats nothing that was done already.
+"""
+
+
+async def keep_running(controllers: Controllers, *, failures: Counter) -> None:
+    """Runs all controllers until cancelled. `failures` has the label `duty`: the controller's name."""
+    async with asyncio.TaskGroup() as group:
+        for name, run in controllers.items():
+            group.create_task(_keep(name, run, failures), name=name)
+
+
+async def _keep(name: str, run: Callable[[], Awaitable[None]], total: Counter) -> None:
+    failures = 0
+    while True:
+        began = monotonic()
+        # A task of its own: in Python 3.11 and 3.12 a TaskGroup that fails may leave its task marked as
+        # cancelled.
+        work = asyncio.ensure_future(run())
+        try:
+            await work
+        except (Exception, asyncio.CancelledError):
+            _end_if_cancelled()
+            if monotonic() - began >= STEADY_SECONDS:
+                failures = 0
+            # A bug in one controller must not end the others. Alerts look at the counter.
+            LOG.exception(
+                "controller %s failed and is started again in %g s", name, RESTARTS.delay(failures + 1)
+            )
+        else:
+            _end_if_cancelled()
+        total.labels(duty=name).inc()
+        failures += 1
+        await asyncio.sleep(RESTARTS.delay(failures))
+
+
+def _end_if_cancelled() -> None:
+    """Raises CancelledError again when an exception during cancellation replaced it, as in asyncio.TaskGroup.
+
+    Otherwise the controller would go on without leadership.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+@contextlib.asynccontextmanager
+async def serve_pages(
+    *, host: str, port: int, metrics: Metrics, waits_for: Callable[[], str]
+) -> AsyncIterator[int]:
+    """Serves while the block runs, and yields the port. `waits_for` returns what readiness waits for, "" when
+    ready.
+
+    Raises UsageError when the address cannot be bound.
+    """
+
+    async def scrape(_accept: str) -> Page:
+        return Page(content_type=CONTENT_TYPE_LATEST, parts=[generate_latest(metrics.registry)])
+
+    def ready() -> Page:
+        missing = waits_for()
+        return (
+            Page(status=503, parts=[f"waits for {missing}\n".encode()]) if missing else Page(parts=[b"ok\n"])
+        )
+
+    server = PageServer(host=host, port=port, metrics=scrape, ready=ready)
+    try:
+        await server.start()
+    except OSError as error:
+        msg = f"--metrics-address {host}:{port}: {error.strerror or error}"
+        raise UsageError(msg) from error
+    try:
+        yield server.port
+    finally:
+        await server.close()
 
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:

@@ -16,9 +16,8 @@ from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.hub.timestamp import moment_of
-from gitops_dsf.reconciler.freshness.assessment import Assessment, assess
+from gitops_dsf.reconciler.freshness import Assessment, Owner, assess, find_dead, owners
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.scoregc.candidates import Owner, find_dead, owners
 from gitops_dsf.wording import plural
 
 SCAN_SECONDS: Final = 15.0

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
-from gitops_dsf.reconciler.journal.facts import live_commit
+from gitops_dsf.reconciler.journal.explaining import live_commit
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.applications import (
     APPLICATION,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.ci.comments import Sender as PipelineSender
+from gitops_dsf.ci.environment import Sender as PipelineSender
 from gitops_dsf.ci.environment import pipeline_of
 from gitops_dsf.forge import Forge, ForgeError, address_of
-from gitops_dsf.forge.gitea import Gitea as Client
+from gitops_dsf.forge.github import Gitea as Client
 from gitops_dsf.reconciler.forge import Sender
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.binaries import obtain

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, AGENT_NAMESPACE, MANAGED_BY_LABEL
-from gitops_dsf.reconciler.scoregc.controller import CONFIRM_SECONDS
+from gitops_dsf.reconciler.scoregc import CONFIRM_SECONDS
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane

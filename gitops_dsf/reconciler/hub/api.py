@@ -12,6 +12,8 @@ import msgspec
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.clock import Clock
+from gitops_dsf.hub.objects import ManagedClusterSet, ManagedClusterSetBinding
+from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS
 
 T = TypeVar("T")
 MANAGER: Final = "gitops-dsf-reconciler"
@@ -55,6 +57,12 @@ class HubApi(ApiServer):
         """
         found = await self.listed(path, read, fieldSelector=f"metadata.name={name}")
         return found[0] if found else None
+
+    async def sets_and_bindings(self, namespace: str) -> tuple[list[ManagedClusterSet], list[str]]:
+        """All ManagedClusterSets, and the names of the bindings of a namespace. Raises ApiError."""
+        sets = await self.listed(CLUSTER_SETS.path, msgspec.json.Decoder(ManagedClusterSet).decode)
+        path, binding = BINDINGS.within(namespace).path, msgspec.json.Decoder(ManagedClusterSetBinding)
+        return sets, [each.metadata.name for each in await self.listed(path, binding.decode)]
 
     async def delete(self, path: str, *, uid: str, resource_version: str) -> None:
         """Deletes one object, if it still has this UID and resourceVersion.

@@ -2,8 +2,9 @@
 to them for Events.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
@@ -11,6 +12,7 @@ from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.applicationsets import ApplicationSet, read_application_set
+from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
@@ -32,13 +34,14 @@ class Reference:
     uid: str
 
 
-class _Versioned(msgspec.Struct, frozen=True, rename="camel"):
+class StoredMetadata(Metadata, frozen=True, rename="camel"):
+    """Metadata of an object that is read in order to be changed."""
+
     resource_version: str = ""
-    annotations: dict[str, str] | None = None
 
 
-class _Head(msgspec.Struct, frozen=True):
-    metadata: _Versioned = _Versioned()
+class _Stored(msgspec.Struct, frozen=True):
+    metadata: StoredMetadata
 
 
 class Versioned(msgspec.Struct, frozen=True):
@@ -50,16 +53,28 @@ class Versioned(msgspec.Struct, frozen=True):
     """Whether somebody asked this hub's Argo CD for a hard refresh that is not done yet."""
 
 
-def scorer(raw: msgspec.Raw) -> tuple[str, DynamicScorer]:
-    """Keyed by name."""
-    item = msgspec.json.decode(raw, type=DynamicScorer)
-    return item.name, item
+class _Named(Protocol):
+    @property
+    def metadata(self) -> Metadata: ...
 
 
-def cluster(raw: msgspec.Raw) -> tuple[str, ManagedCluster]:
-    """Keyed by name."""
-    item = msgspec.json.decode(raw, type=ManagedCluster)
-    return item.metadata.name, item
+N = TypeVar("N", bound=_Named)
+
+
+def _named(kind: type[N]) -> Callable[[msgspec.Raw], tuple[str, N]]:
+    """Reads objects of a kind, keyed by name."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def project(raw: msgspec.Raw) -> tuple[str, N]:
+        item = decode(raw)
+        return item.metadata.name, item
+
+    return project
+
+
+scorer: Final = _named(DynamicScorer)
+cluster: Final = _named(ManagedCluster)
+decision_page: Final = _named(PlacementDecision)
 
 
 def addon(raw: msgspec.Raw) -> tuple[str, ManagedClusterAddOn]:
@@ -72,12 +87,6 @@ def placement(raw: msgspec.Raw) -> tuple[str, PlacementSummary]:
     """Keyed by name."""
     item = msgspec.json.decode(raw, type=Placement)
     return item.metadata.name, summary_of(item)
-
-
-def decision_page(raw: msgspec.Raw) -> tuple[str, PlacementDecision]:
-    """Keyed by name."""
-    item = msgspec.json.decode(raw, type=PlacementDecision)
-    return item.metadata.name, item
 
 
 def application_set(raw: msgspec.Raw) -> tuple[str, ApplicationSet]:
@@ -94,14 +103,13 @@ def application(raw: msgspec.Raw) -> tuple[str, Application]:
 
 def versioned(raw: msgspec.Raw) -> Versioned:
     """An Application that is read in order to be changed or deleted."""
-    head = msgspec.json.decode(raw, type=_Head).metadata
-    annotations = head.annotations or {}
+    head = msgspec.json.decode(raw, type=_Stored).metadata
     return Versioned(
         copy=read_application(raw),
         version=head.resource_version,
         # On the hub nobody compares an Application of OCM's pull integration, or removes its annotation.
-        hard_refresh=annotations.get(APPLICATION_REFRESH_ANNOTATION) == "hard"
-        and PULL_ANNOTATION not in annotations,
+        hard_refresh=head.annotation(APPLICATION_REFRESH_ANNOTATION) == "hard"
+        and PULL_ANNOTATION not in (head.annotations or {}),
     )
 
 

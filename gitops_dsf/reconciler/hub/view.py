@@ -21,6 +21,7 @@ from gitops_dsf.hub.resources import (
     SCORERS,
 )
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.configmaps import ConfigMapPoll
 from gitops_dsf.reconciler.hub.kinds import (
     OURS,
     addon,
@@ -31,7 +32,6 @@ from gitops_dsf.reconciler.hub.kinds import (
     placement,
     scorer,
 )
-from gitops_dsf.reconciler.hub.rendered import ConfigMapPoll
 from gitops_dsf.reconciler.hub.scores import ScoreInformer
 
 

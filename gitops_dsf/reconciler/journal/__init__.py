@@ -1,7 +1,6 @@
 """The journal: each change of a decision becomes a record on a branch (docs/operate/reconciler.md).
 
-facts        what the hub holds when a decision changed: Placement, clusters, sets, scores, commit
-explaining   a record with the simulator's explanations and the changed scores
+explaining   a record with the simulator's explanations and the changed scores, by what the hub holds
 observing    which decisions differ from the last record
 branch       the branch of the git server: records are appended, and nothing is overwritten
 flapping     applications that move back and forth: metrics, Events, and what conditions say

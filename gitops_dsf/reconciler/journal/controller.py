@@ -20,8 +20,7 @@ from gitops_dsf.journal.timeline import by_placement, values_at
 from gitops_dsf.reconciler.git import keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalBranch
-from gitops_dsf.reconciler.journal.explaining import Values, filled
-from gitops_dsf.reconciler.journal.facts import Facts, read_facts
+from gitops_dsf.reconciler.journal.explaining import Facts, Values, filled, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.journal.observing import Move, observe
 from gitops_dsf.reconciler.settings import GitSettings

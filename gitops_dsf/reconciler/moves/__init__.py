@@ -2,7 +2,6 @@
 (docs/operate/reconciler.md#make-before-break).
 
 rules         which copy may be deleted now, and what the others wait for (pure)
-completeness  whether the pages of a decision are complete (pure)
 reachability  which clusters are unreachable, and which have just returned
 deletion      reads everything about one copy again, and deletes it
 report        metrics, log and Events about copies that wait

@@ -16,11 +16,16 @@ from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
-from gitops_dsf.reconciler.moves.completeness import DECISION_EMPTY, PLACEMENT_GONE, Blocked
-from gitops_dsf.reconciler.moves.deletion import Candidate, CopyDeleter
+from gitops_dsf.reconciler.moves.deletion import (
+    DECISION_EMPTY,
+    PLACEMENT_GONE,
+    Blocked,
+    Candidate,
+    CopyDeleter,
+)
 from gitops_dsf.reconciler.moves.reachability import Reachability, ReachabilityTracker
 from gitops_dsf.reconciler.moves.report import MoveReporter
-from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate, rank
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate, rank, wait
 from gitops_dsf.reconciler.shared import Shared
 
 INTERVAL_SECONDS: Final = 10.0
@@ -167,17 +172,17 @@ class MoveController:
         copy, uid, now = candidate.verdict.copy, candidate.set_uid, self._clock()
         before = self._not_before.get(uid)
         if outdated := self._view.untrusted(self._informers):
-            return _waits(copy, "InformerBroken", outdated)
+            return wait(copy, "InformerBroken", outdated)
         if before is not None and now < before.until:
             self._at(before.until)
-            return _waits(copy, *before.why)
+            return wait(copy, *before.why)
         if len(self._deleted) == PER_MINUTE and now < self._deleted[0] + 60:
             self._at(self._deleted[0] + 60)
             message = f"{PER_MINUTE} copies were deleted within the last minute"
-            return _waits(copy, "RateLimited", message)
+            return wait(copy, "RateLimited", message)
         if self._silent:
             # It would wait as long as the one before, and for nothing.
-            return _waits(copy, "HubSilent", self._silent)
+            return wait(copy, "HubSilent", self._silent)
         try:
             await self._deleter.delete(candidate)
         except Blocked as blocked:
@@ -194,7 +199,7 @@ class MoveController:
         until = self._clock() + RETRIES.delay(times)
         self._not_before[uid] = _NotBefore(until=until, why=why, times=times)
         self._at(until)
-        return _waits(copy, *why)
+        return wait(copy, *why)
 
     def _decided(self, item: ApplicationSet) -> frozenset[str]:
         decisions = [self._decisions.get(placement) for placement in item.placements]
@@ -207,9 +212,5 @@ class MoveController:
         self._next = min(self._next, moment)
 
 
-def _waits(copy: Application, reason: str, message: str) -> CopyVerdict:
-    return CopyVerdict(copy=copy, action=Action.WAIT, reason=reason, message=message)
-
-
 def _all_wait(copies: list[Application], why: tuple[str, str]) -> tuple[CopyVerdict, ...]:
-    return tuple(_waits(copy, *why) for copy in copies)
+    return tuple(wait(copy, *why) for copy in copies)

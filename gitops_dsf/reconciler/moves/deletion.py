@@ -14,7 +14,7 @@ Nothing is remembered, so after a crash at any point the next attempt starts fro
 """
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
@@ -24,12 +24,12 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
 from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
+from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import Versioned, application_set, cluster, decision_page, versioned
-from gitops_dsf.reconciler.moves.completeness import Blocked, ObservedPlacement, complete_decision
+from gitops_dsf.reconciler.hub.kinds import Versioned, application_set, versioned
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
 
@@ -41,6 +41,68 @@ TOUCHED: Final = 10
 """Copies that one deletion changes at most, because Argo CD refreshes each of them. One is enough to keep the
 last copy.
 """
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    number_of_clusters: int | None = None
+
+
+class _Group(msgspec.Struct, frozen=True, rename="camel"):
+    cluster_count: int = 0
+
+
+class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    number_of_selected_clusters: int | None = None
+    decision_groups: list[_Group] = []
+
+
+class ObservedPlacement(msgspec.Struct, frozen=True):
+    """A Placement as the API server has it, with the numbers in its status."""
+
+    metadata: Metadata
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+
+class Blocked(Exception):  # noqa: N818 - a state, not a mistake
+    """Why nothing is deleted now. `reason` is one word, `message` a sentence."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+PLACEMENT_GONE: Final = "PlacementGone", "its Placement is deleted, so the decision does not count"
+DECISION_EMPTY: Final = (
+    "DecisionEmpty",
+    "the decision names no cluster, and an empty decision deletes nothing",
+)
+
+
+def complete_decision(
+    pages: Sequence[PlacementDecision], placement: ObservedPlacement | None
+) -> frozenset[str]:
+    """The clusters of a complete decision, never empty. Raises Blocked when it does not count."""
+    if placement is None or placement.metadata.deleting:
+        raise Blocked(*PLACEMENT_GONE)
+    if any(page.metadata.controller("Placement").uid != placement.metadata.uid for page in pages):
+        raise Blocked(
+            "DecisionForeign", "a PlacementDecision with the Placement's label belongs to another owner"
+        )
+    clusters = frozenset(cluster for page in pages for cluster in page.cluster_names)
+    if not clusters:
+        raise Blocked(*DECISION_EMPTY)
+    selected, groups = placement.status.number_of_selected_clusters, placement.status.decision_groups
+    entries = sum(len(set(page.cluster_names)) for page in pages)
+    counts = {len(clusters), entries, selected if selected is not None else 0}
+    if groups:
+        counts.add(sum(group.cluster_count for group in groups))
+    if len(counts) > 1:
+        raise Blocked(
+            "DecisionIncomplete",
+            "the pages of the decision do not add up to the numbers in the Placement's status",
+        )
+    return clusters
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,11 +189,18 @@ class CopyDeleter:
         found = await self._application_set(candidate.set_name)
         if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
             raise Blocked("Changed", f"ApplicationSet {candidate.set_name} has changed")
-        copies = {item.copy.uid: item for item in await self._copies(candidate)}
+        # Copies with the candidate's label that the ApplicationSet controls. Leaving out others only makes a
+        # deletion less likely.
+        label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
+        listed = await self._api.listed(self._applications, versioned, labelSelector=label)
+        copies = {item.copy.uid: item for item in listed if item.copy.owner_uid == candidate.set_uid}
         reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies.values()} - {""}))
         # Read the decision last. Pages before status, as OCM writes them.
-        pages = await self._pages(candidate.handover.placement)
-        placement = await self._placement(candidate.handover.placement)
+        name = candidate.handover.placement
+        selector, page = f"{PLACEMENT_LABEL}={name}", msgspec.json.Decoder(PlacementDecision)
+        pages = await self._api.listed(self._decisions, page.decode, labelSelector=selector)
+        observed = msgspec.json.Decoder(ObservedPlacement)
+        placement = await self._api.one(self._placements, name, observed.decode)
         if complete_decision(pages, placement) != candidate.state.decided:
             raise Blocked("DecisionUnsettled", "the decision has just changed")
         state = replace(
@@ -145,8 +214,8 @@ class CopyDeleter:
         uid = candidate.verdict.copy.uid
         verdict = next((item for item in evaluate(state) if item.copy.uid == uid), None)
         if verdict is None:
-            name = candidate.verdict.copy.name
-            raise Blocked("Gone", f"{name} is being deleted, is gone, or was moved by somebody")
+            copy = candidate.verdict.copy
+            raise Blocked("Gone", f"{copy.name} is being deleted, is gone, or was moved by somebody")
         if verdict.action is not Action.DELETE:
             raise Blocked(verdict.reason, verdict.message)
         relies_on = tuple(copies[item.uid] for item in verdict.relies_on[:TOUCHED])
@@ -166,29 +235,11 @@ class CopyDeleter:
                 return None
             raise
 
-    async def _copies(self, candidate: Candidate) -> list[Versioned]:
-        """Copies with the candidate's label that the ApplicationSet controls. Leaving out others only makes a
-        deletion less likely.
-        """
-        label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
-        found = await self._api.listed(self._applications, versioned, labelSelector=label)
-        return [item for item in found if item.copy.owner_uid == candidate.set_uid]
-
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
+        decode = msgspec.json.Decoder(ManagedCluster).decode
         if len(names) > ONE_BY_ONE:
-            found = await self._api.listed(CLUSTERS.path, cluster)
+            found = await self._api.listed(CLUSTERS.path, decode)
         else:
-            one_by_one = [await self._api.one(CLUSTERS.path, name, cluster) for name in sorted(names)]
-            found = [pair for pair in one_by_one if pair is not None]
-        return {name: item for name, item in found if name in names}
-
-    async def _pages(self, placement: str) -> list[PlacementDecision]:
-        found = await self._api.listed(
-            self._decisions, decision_page, labelSelector=f"{PLACEMENT_LABEL}={placement}"
-        )
-        return [page for _, page in found]
-
-    async def _placement(self, name: str) -> ObservedPlacement | None:
-        return await self._api.one(
-            self._placements, name, lambda raw: msgspec.json.decode(raw, type=ObservedPlacement)
-        )
+            one_by_one = [await self._api.one(CLUSTERS.path, name, decode) for name in sorted(names)]
+            found = [item for item in one_by_one if item is not None]
+        return {item.metadata.name: item for item in found if item.metadata.name in names}

@@ -87,7 +87,7 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
     candidates = [copy for copy, verdict in zip(leaving, found, strict=True) if verdict is None]
     going = sorted(copy.name for copy in state.copies if copy.deleting)
     verdicts += [
-        _wait(copy, "Going", "Argo CD is deleting it and its workload")
+        wait(copy, "Going", "Argo CD is deleting it and its workload")
         for copy in state.copies
         if copy.deleting and copy.cluster not in state.decided
     ]
@@ -95,9 +95,9 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
     # The least healthy copy first.
     for copy in sorted(candidates, key=lambda item: (_rank(item, state), item.name)):
         if going:
-            verdict = _wait(copy, "Going", f"{going[0]} is being deleted; one copy is deleted at a time")
+            verdict = wait(copy, "Going", f"{going[0]} is being deleted; one copy is deleted at a time")
         elif chosen:
-            verdict = _wait(copy, "Queued", f"{chosen} is deleted first; one copy is deleted at a time")
+            verdict = wait(copy, "Queued", f"{chosen} is deleted first; one copy is deleted at a time")
         else:
             verdict = _candidate(copy, staying, state)
             chosen = copy.name if verdict.action is Action.DELETE else ""
@@ -134,13 +134,13 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
     good_copies = tuple(item for item in rest if is_good(item, state.unreachable))
     good = {item.cluster for item in good_copies}
     if copy.cluster in state.unreachable:
-        return _wait(
+        return wait(
             copy,
             "ClusterUnreachable",
             f"OCM does not reach {copy.cluster}, so its workload could not be deleted now",
         )
     if copy.cluster in state.returned:
-        return _wait(
+        return wait(
             copy,
             "ClusterReturned",
             f"{copy.cluster} became reachable recently, and OCM may decide for it again",
@@ -150,7 +150,7 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
         return _delete(copy, "Healthy", message, relies_on=good_copies)
     missing, unfit = state.decided - there, state.decided & there - good
     if missing:
-        return _wait(copy, "NewCopyMissing", f"no Application yet: {_named(missing)} decided")
+        return wait(copy, "NewCopyMissing", f"no Application yet: {_named(missing)} decided")
     if state.overdue:
         at_best = max(rank(copy), state.best.get(copy.uid, 0))
         as_healthy = tuple(item for item in rest if _rank(item, state) >= at_best)
@@ -162,8 +162,8 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
         reason, words = (
             ("TimedOut", "the time-out is over, and still ") if state.overdue else ("NewCopyNotHealthy", "")
         )
-        return _wait(copy, reason, f"{words}{_states(unfit, rest, state)}")
-    return _wait(
+        return wait(copy, reason, f"{words}{_states(unfit, rest, state)}")
+    return wait(
         copy,
         "WantedCount",
         f"{state.wanted} copies are wanted, and without this one {len(good)} would be Healthy and Synced"
@@ -219,7 +219,8 @@ def _delete(
     return CopyVerdict(copy=copy, action=Action.DELETE, reason=reason, message=message, relies_on=relies_on)
 
 
-def _wait(copy: Application, reason: str, message: str) -> CopyVerdict:
+def wait(copy: Application, reason: str, message: str) -> CopyVerdict:
+    """The verdict of a copy that waits."""
     return CopyVerdict(copy=copy, action=Action.WAIT, reason=reason, message=message)
 
 

@@ -19,9 +19,9 @@ from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.queue import Queue, queue_of, queue_text
 from gitops_dsf.pacing.stored import LEDGER_KEY, QUEUE_KEY, MovesError, read_moves
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.reconciler.hub.configmap import OwnConfigMap
+from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
-from gitops_dsf.reconciler.maintenance.report import DrainReporter
+from gitops_dsf.reconciler.maintenance import DrainReporter
 from gitops_dsf.reconciler.moves.rules import is_good
 from gitops_dsf.reconciler.pacing.progress import advance
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in

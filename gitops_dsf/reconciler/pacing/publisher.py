@@ -13,16 +13,13 @@ from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.hub.scores import Score, ScoreStatus
 from gitops_dsf.pacing.items import NO_ITEMS, Items, writes
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
+from gitops_dsf.reconciler.hub.kinds import StoredMetadata
 
 LOG = logging.getLogger(__name__)
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-
-
 class _Stored(msgspec.Struct, frozen=True):
-    metadata: _Metadata
+    metadata: StoredMetadata
     status: ScoreStatus | None = None
 
     @property
@@ -52,7 +49,7 @@ class ItemPublisher:
 
     async def _write(self, cluster: str, items: Mapping[str, int]) -> None:
         path = SCORES.within(cluster).path
-        found = await self._api.one(path, MOVES_SCORE, _stored)
+        found = await self._api.one(path, MOVES_SCORE, msgspec.json.Decoder(_Stored).decode)
         if found is None:
             if not items:
                 return
@@ -78,7 +75,3 @@ def _new(cluster: str) -> dict[str, object]:
         "kind": "AddOnPlacementScore",
         "metadata": {"name": MOVES_SCORE, "namespace": cluster, "labels": {MANAGED_BY_LABEL: MANAGER}},
     }
-
-
-def _stored(raw: msgspec.Raw) -> _Stored:
-    return msgspec.json.decode(raw, type=_Stored)

@@ -8,9 +8,8 @@ from typing import Final
 import msgspec
 
 from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet
 from gitops_dsf.hub.pace import paced_ranking
-from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.ledger import Ledger
@@ -78,9 +77,8 @@ class SituationReader:
     ) -> Inputs:
         """What the wishes depend on. Raises ApiError, also when an informer may be outdated."""
         if now >= self._next:
-            namespace = self._view.argocd_namespace
-            self._sets = tuple(await self._api.listed(CLUSTER_SETS.path, _cluster_set))
-            self._bindings = tuple(await self._api.listed(BINDINGS.within(namespace).path, _binding))
+            sets, bindings = await self._api.sets_and_bindings(self._view.argocd_namespace)
+            self._sets, self._bindings = tuple(sets), tuple(bindings)
             self._next = now + POLL_SECONDS
         resources = {term.resource for item in paced.values() for term in item.ranking.terms}
         return Inputs(
@@ -124,11 +122,3 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         drained=without_drained(state, said),
         leaving=frozenset(said.drained),
     )
-
-
-def _cluster_set(raw: msgspec.Raw) -> ManagedClusterSet:
-    return msgspec.json.decode(raw, type=ManagedClusterSet)
-
-
-def _binding(raw: msgspec.Raw) -> str:
-    return msgspec.json.decode(raw, type=ManagedClusterSetBinding).metadata.name

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from gitops_dsf.reconciler.proposals.change import Change, Kind
+from gitops_dsf.reconciler.proposals.worker import Change, Kind
 
 MOST: Final = 200
 """Changes that a text lists at most. The commit shows all of them."""

@@ -7,22 +7,203 @@ the reconciler must renew its Lease and probe scorers.
 import asyncio
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from gitops_dsf.errors import GitopsDsfError
+from dsf_wire.text import printable
+from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.errors import GitopsDsfError, RepositoryError
+from gitops_dsf.importer import Import, Selection, take
+from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.reconciler.git import GitError
 from gitops_dsf.reconciler.git.program import run
-from gitops_dsf.reconciler.proposals.change import Change, Kind, Task
-from gitops_dsf.reconciler.proposals.inventory import inventory
-from gitops_dsf.reconciler.proposals.locks import locks
+from gitops_dsf.repository.load import Document, Loaded, load
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.write import remove_files, write_files
+from gitops_dsf.repository.yamledit import YamlFile
+from gitops_dsf.sync import LockState
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from gitops_dsf.sync.plan import plan_sync
+from gitops_dsf.wording import plural
 
 SECONDS: Final = 300.0
 """Time limit of a worker."""
 NICE: Final = 10
 """All other processes have precedence."""
+MOST_LEAVE: Final = 0.2
+"""Share of the clusters in git that one proposal may remove: a render may not remove more ManifestWorks."""
+_KIND: Final = "ManagedCluster"
+
+
+class Kind(StrEnum):
+    """What is proposed."""
+
+    LOCKS = "locks"
+    INVENTORY = "inventory"
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A change to make in a checkout."""
+
+    root: str
+    kind: Kind
+    scorers: list[str] = []
+    """For locks: the scorers whose /config pages are compared with their locks."""
+    seconds: float = 10.0
+    """Time limit of each page."""
+    secrets: str | None = None
+    """Folder with the credentials of pages."""
+    clusters: list[dict[str, Any]] = []
+    """For the inventory: ManagedClusters of the hub that are not being deleted."""
+    gone: list[str] = []
+    """Clusters that may be removed from git."""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that was made in a checkout."""
+
+    files: list[str] = []
+    """The files that were written or removed, below the folder of the fleet; empty if nothing differs."""
+    title: str = ""
+    details: list[str] = []
+    """One change each. They may quote /config pages and clusters, without control characters."""
+    why: str = ""
+    """Why it is not known whether something differs. Then nothing was changed."""
+    note: str = ""
+    """What was left out, and why."""
+    scorers: list[str] = []
+    """Scorers whose locks changed."""
+    refused: list[str] = []
+    """Scorers whose pages could not be read, or were not accepted."""
+    known: list[str] = []
+    """Clusters in git."""
+
+
+async def locks(root: Path, scorers: Sequence[str], *, seconds: float, secrets: Path | None = None) -> Change:
+    """Raises RepositoryError when the checkout cannot be read, or a lock cannot be written."""
+    declared = declare(load(root))
+    full = {item.name for item in declared.scorers if item.value.spec.reads_config}
+    full |= {name for kind, name in declared.left_out if kind == "DynamicScorer"}
+    asked = sorted(full.intersection(scorers))
+    if not asked:
+        return Change()
+    async with Fetcher(limits=FetchLimits(seconds=seconds), secrets=secrets) as fetcher:
+        plan = await plan_sync(root, fetcher=fetcher, only=asked)
+    changed = [item for item in plan.outcomes if item.verdict in {LockState.NEW, LockState.CHANGED}]
+    refused = [item for item in plan.outcomes if item.verdict is LockState.REFUSED]
+    why = "; ".join(f"{item.scorer}: {'; '.join(item.reasons)}" for item in refused)
+    if not changed:
+        return Change(why=why, refused=[item.scorer for item in refused])
+    details = []
+    for item in changed:
+        details += [f"{item.url} says:"]
+        details += [f"{each.field}: {_value(each.before)} -> {_value(each.after)}" for each in item.changes]
+        details += [f"warning: {note}" for note in item.notes]
+    write_files(root, plan.files)
+    names = [item.scorer for item in changed]
+    return Change(
+        files=sorted(plan.files),
+        title="Accept what /config of "
+        + (f"scorer {names[0]} says" if len(names) == 1 else f"{len(names)} scorers says"),
+        details=[printable(line, most=600) for line in details],
+        note=why,
+        scorers=names,
+        refused=[item.scorer for item in refused],
+    )
+
+
+def _value(value: Any) -> str:  # noqa: ANN401 - any plain value
+    return "(absent)" if value is None else printable(value, most=250)
+
+
+def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str]) -> Change:
+    """Raises RepositoryError when the checkout or a cluster cannot be read, or a file cannot be written."""
+    loaded = load(root)
+    documents = {item.name: item for item in loaded.documents if item.kind == _KIND}
+    known = sorted(documents)
+    # A cluster that asks to join does not count before somebody accepts it.
+    counted = [
+        item
+        for item in clusters
+        if item["metadata"]["name"] in documents or item.get("spec", {}).get("hubAcceptsClient")
+    ]
+    found = take(root, counted, selection=Selection()) if counted else None
+    leaving = [documents[name] for name in gone if name in documents]
+    note = ""
+    if len(leaving) > MOST_LEAVE * len(known):
+        note = (
+            f"{len(leaving)} of {len(known)} clusters in git are not on the hub; one proposal removes at most"
+            " 20 % of them"
+        )
+        leaving = []
+    files = _files(root, found, leaving)
+    mistakes = _new_errors(loaded, files)
+    if mistakes and leaving:
+        names = ", ".join(item.name for item in leaving[:5])
+        note = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
+        leaving, files = [], _files(root, found, [])
+        mistakes = _new_errors(loaded, files)
+    if mistakes or not files:
+        why = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
+        return Change(why=why, known=known)
+    write_files(root, {file: text for file, text in files.items() if text is not None})
+    remove_files(root, [file for file, text in files.items() if text is None])
+    details = _details(found, leaving)
+    return Change(
+        files=sorted(files),
+        title=f"Follow the hub in {plural(len(details), 'cluster')}",
+        details=details,
+        note=note,
+        known=known,
+    )
+
+
+def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dict[str, str | None]:
+    """What changes, without the documents that leave. An empty file is deleted."""
+    files: dict[str, str | None] = dict(found.files) if found is not None else {}
+    for document in leaving:
+        text = files.get(document.file)
+        file = YamlFile(text if text is not None else (root / document.file).read_bytes().decode())
+        if not file.remove(_KIND, document.name):
+            msg = (
+                f"{document.position}: {_KIND} {document.name} cannot be edited; write it without aliases and"
+                " merge keys"
+            )
+            raise RepositoryError(msg)
+        files[document.file] = None if file.holds_nothing else file.text
+    return files
+
+
+def _new_errors(loaded: Loaded, files: Mapping[str, str | None]) -> list[str]:
+    """Errors that these files add to those that the repository has already."""
+    if not files:
+        return []
+    known = {_key(item) for item in _errors(loaded)}
+    return [
+        f"{item.code} {item.position}: {item.message}"
+        for item in _errors(loaded.with_files(files))
+        if _key(item) not in known
+    ]
+
+
+def _errors(loaded: Loaded) -> list[Diagnostic]:
+    return [item for item in check_loaded(loaded).diagnostics if item.severity is Severity.ERROR]
+
+
+def _key(item: Diagnostic) -> tuple[str, str, str]:
+    return item.code, item.position.file, item.message
+
+
+def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:
+    lines = [f"{item.name} left: its ManagedCluster is gone" for item in leaving]
+    if found is not None:
+        lines += [f"{line.name} joined" for line in found.added]
+        lines += [f"{line.name}: {'; '.join(line.changes)}" for line in found.changed]
+    return [printable(line, most=600) for line in lines]
 
 
 async def ask(task: Task) -> Change:

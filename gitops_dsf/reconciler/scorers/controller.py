@@ -10,14 +10,12 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.freshness.assessment import Assessment
-from gitops_dsf.reconciler.freshness.report import FreshnessReporter
+from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
 from gitops_dsf.reconciler.scan import Scan
-from gitops_dsf.reconciler.scorers.health import Health
-from gitops_dsf.reconciler.scorers.prober import Prober
-from gitops_dsf.reconciler.scorers.status import desired_status
-from gitops_dsf.reconciler.scorers.writer import StatusWriter
+from gitops_dsf.reconciler.scorers.freshness import FreshnessReporter
+from gitops_dsf.reconciler.scorers.probes import Health, Prober
+from gitops_dsf.reconciler.scorers.status import StatusWriter, desired_status
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.sync.fetch import Fetcher
 

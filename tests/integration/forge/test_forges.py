@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.ci.comments import Sender as PipelineSender
+from gitops_dsf.ci.environment import Sender as PipelineSender
 from gitops_dsf.forge import ForgeError, GitHub, GitLab
 from gitops_dsf.reconciler.forge import Sender
 from gitops_dsf.reconciler.git.credentials import Credentials

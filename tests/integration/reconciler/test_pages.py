@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.pages import serve_pages
+from gitops_dsf.reconciler.run import serve_pages
 
 
 @asynccontextmanager

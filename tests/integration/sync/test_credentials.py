@@ -14,10 +14,8 @@ import pytest
 
 from gitops_dsf.hub.scorers import Auth, DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer as decoded
-from gitops_dsf.reconciler.proposals.change import Kind, Task
-from gitops_dsf.reconciler.proposals.worker import work
-from gitops_dsf.reconciler.scorers.configsync import compare
-from gitops_dsf.reconciler.scorers.prober import config_page, health_page, probe
+from gitops_dsf.reconciler.proposals.worker import Kind, Task, work
+from gitops_dsf.reconciler.scorers.probes import compare, config_page, health_page, probe
 from gitops_dsf.sync.credentials import page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
 from tests.integration.sync.conftest import SETTINGS, Repository

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import pytest
 
-from gitops_dsf.reconciler.controller import RESTARTS, STEADY_SECONDS, Controllers, keep_running
 from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.run import RESTARTS, STEADY_SECONDS, Controllers, keep_running
 from tests.support import virtual_time
 
 

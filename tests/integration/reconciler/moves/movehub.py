@@ -12,8 +12,7 @@ from gitops_dsf.hub.applicationsets import Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import cluster
-from gitops_dsf.reconciler.moves.completeness import Blocked
-from gitops_dsf.reconciler.moves.deletion import CopyDeleter
+from gitops_dsf.reconciler.moves.deletion import Blocked, CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import MoveState
 from tests.integration.reconciler.replica import from_now

@@ -10,8 +10,7 @@ import pytest
 
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.reconciler.moves.completeness import Blocked
-from gitops_dsf.reconciler.moves.deletion import ATTEMPTS, ONE_BY_ONE, Candidate, CopyDeleter
+from gitops_dsf.reconciler.moves.deletion import ATTEMPTS, ONE_BY_ONE, Blocked, Candidate, CopyDeleter
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
 from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
-from gitops_dsf.reconciler.moves.completeness import Blocked
-from gitops_dsf.reconciler.moves.deletion import TOUCHED, Candidate, CopyDeleter
+from gitops_dsf.reconciler.moves.deletion import TOUCHED, Blocked, Candidate, CopyDeleter
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
 from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,

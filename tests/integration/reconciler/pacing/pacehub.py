@@ -15,7 +15,7 @@ from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY, PLACEME
 from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
 from gitops_dsf.pacing.ledger import Ledger, Move, read_ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
-from gitops_dsf.reconciler.maintenance.controller import MaintenanceController
+from gitops_dsf.reconciler.maintenance import MaintenanceController
 from gitops_dsf.reconciler.pacing.controller import PaceController
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate

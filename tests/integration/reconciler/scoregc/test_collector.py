@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from gitops_dsf.reconciler.freshness import DAY
 from gitops_dsf.reconciler.scan import ScoreScanner
-from gitops_dsf.reconciler.scoregc.candidates import DAY
-from gitops_dsf.reconciler.scoregc.controller import CONFIRM_SECONDS, KEPT_SECONDS, ScoreGarbageCollector
+from gitops_dsf.reconciler.scoregc import CONFIRM_SECONDS, KEPT_SECONDS, ScoreGarbageCollector
 from tests.integration.reconciler.replica import Replica, from_now, running
 from tests.support import virtual_time
 from tests.support.hubobjects import HUB

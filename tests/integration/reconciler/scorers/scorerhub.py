@@ -9,7 +9,7 @@ from typing import Any
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.controller import ScorerController
-from gitops_dsf.reconciler.scorers.health import FAILURES
+from gitops_dsf.reconciler.scorers.probes import FAILURES
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.integration.reconciler.replica import Replica, read_again
 from tests.support.hubobjects import ARGOCD, HUB

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
-from gitops_dsf.reconciler.scorers.prober import probe
+from gitops_dsf.reconciler.scorers.probes import FAILURES, Health, HealthStatus, probe
 from gitops_dsf.sync.credentials import Request
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.integration.reconciler.scorers.test_hanging_apis import made

@@ -12,7 +12,7 @@ import msgspec
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
-from gitops_dsf.reconciler.scorers.prober import Answers, probe
+from gitops_dsf.reconciler.scorers.probes import Answers, probe
 from gitops_dsf.sync.credentials import Request
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.support.agent.http import Fault as Silence

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
-from gitops_dsf.reconciler.suspension.controller import SuspensionController
+from gitops_dsf.reconciler.scorers.probes import Health, HealthStatus
+from gitops_dsf.reconciler.suspension import SuspensionController
 from gitops_dsf.repository.model.reconciler import Suspension
 from tests.integration.reconciler.replica import Replica, from_now, read_again, running
 from tests.support import virtual_time

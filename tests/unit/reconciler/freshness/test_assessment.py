@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.hub.freshness import grace
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.timestamp import moment_of
-from gitops_dsf.reconciler.freshness.assessment import Assessment, assess
+from gitops_dsf.reconciler.freshness import Assessment, assess
 from tests.unit.reconciler.freshness.hubobjects import made
 
 NOW = 10_000.0

@@ -1,8 +1,8 @@
 """What is said of Placements in a scorer's status."""
 
 from gitops_dsf.hub.targets import TargetClusters
+from gitops_dsf.reconciler.freshness import owners
 from gitops_dsf.reconciler.scan import Scan
-from gitops_dsf.reconciler.scoregc.candidates import owners
 from tests.unit.reconciler.freshness.hubobjects import made
 
 

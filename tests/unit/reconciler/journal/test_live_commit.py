@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.reconciler.journal.facts import live_commit
+from gitops_dsf.reconciler.journal.explaining import live_commit
 
 PAST = [{"revision": "a"}, {"revision": "b"}]
 

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_dsf.hub.metadata import Metadata, OwnerReference
 from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, PlacementDecisionStatus
-from gitops_dsf.reconciler.moves.completeness import Blocked, ObservedPlacement, complete_decision
+from gitops_dsf.reconciler.moves.deletion import Blocked, ObservedPlacement, complete_decision
 
 
 def page(*clusters: str, owner: str = "p1") -> PlacementDecision:

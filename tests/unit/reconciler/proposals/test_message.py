@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from gitops_dsf.reconciler.proposals.change import Change, Kind
 from gitops_dsf.reconciler.proposals.message import commit_message, request_body, title
+from gitops_dsf.reconciler.proposals.worker import Change, Kind
 
 
 @pytest.mark.parametrize(

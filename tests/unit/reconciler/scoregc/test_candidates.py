@@ -11,8 +11,8 @@ from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.timestamp import moment_of
+from gitops_dsf.reconciler.freshness import DAY, Owner, find_dead, why_not_renewed
 from gitops_dsf.reconciler.hub.kinds import cluster
-from gitops_dsf.reconciler.scoregc.candidates import DAY, Owner, find_dead, why_not_renewed
 from tests.support.typed import agent
 
 NOW, TTL = 1_000_000.0, 900.0

@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.freshness.assessment import Assessment
+from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.hub.kinds import application_set, decision_page, scorer
-from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
-from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, HealthStatus
+from gitops_dsf.reconciler.scorers.probes import (
+    FAILURES,
+    SUCCESSES,
+    ConfigSync,
+    Health,
+    HealthStatus,
+    compare,
+)
 from gitops_dsf.reconciler.scorers.status import desired_status, patch
 from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, Page

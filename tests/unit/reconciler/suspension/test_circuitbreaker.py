@@ -5,14 +5,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.scorers.health import HealthStatus
-from gitops_dsf.reconciler.suspension.circuitbreaker import (
+from gitops_dsf.reconciler.circuitbreaker import (
     TRIAL_EVERY,
     TRIAL_SECONDS,
     CircuitBreaker,
     ScoreCounts,
     ScorerState,
 )
+from gitops_dsf.reconciler.scorers.probes import HealthStatus
 
 ACTIVE, INACTIVE, UNKNOWN = HealthStatus.ACTIVE, HealthStatus.INACTIVE, HealthStatus.UNKNOWN
 HOLD = 90.0

@@ -1,4 +1,8 @@
-"""The control loop of score garbage collection: deletes dead scores, and counts them.
+"""Score garbage collection (docs/operate/reconciler.md#score-garbage-collection): deletes expired scores that
+no agent will renew.
+
+An expired score still satisfies a predicate on its existence (`onMissingScore: Exclude`), and OCM does not
+schedule again when a score expires. Deleting the score is an event that OCM reacts to.
 
 Everything that a deletion depends on is read again first. The request names UID and resourceVersion, so the
 hub deletes the version that was read, or nothing.
@@ -14,11 +18,12 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
-from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
 from gitops_dsf.hub.scores import ScoreStatus
-from gitops_dsf.reconciler.hub.kinds import addon, cluster, scorer_reference
-from gitops_dsf.reconciler.scoregc.candidates import Owner, deadline, why_not_renewed
+from gitops_dsf.reconciler.freshness import Owner, deadline, why_not_renewed
+from gitops_dsf.reconciler.hub.kinds import StoredMetadata, scorer_reference
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.wording import names_text
 
@@ -33,12 +38,8 @@ KEPT_SECONDS: Final = 3600.0
 """A score that stayed, such as one of another writer, is read again after this time."""
 
 
-class _Metadata(Metadata, frozen=True, rename="camel"):
-    resource_version: str = ""
-
-
 class _Score(msgspec.Struct, frozen=True):
-    metadata: _Metadata
+    metadata: StoredMetadata
     status: ScoreStatus = ScoreStatus()
 
 
@@ -101,13 +102,13 @@ class ScoreGarbageCollector:
         UNREADABLE.
         """
         scores, addons = SCORES.within(name).path, ADDONS.within(name).path
-        found = await self._api.one(scores, resource, lambda raw: msgspec.json.decode(raw, type=_Score))
+        found = await self._api.one(scores, resource, msgspec.json.Decoder(_Score).decode)
         if found is None or found.metadata.deleting:
             return ""
         if found.metadata.label(MANAGED_BY_LABEL) != AGENT_MANAGER:
             return ""
-        holder = await self._api.one(CLUSTERS.path, name, lambda raw: cluster(raw)[1])
-        agent = await self._api.one(addons, ADDON_NAME, lambda raw: addon(raw)[1])
+        holder = await self._api.one(CLUSTERS.path, name, msgspec.json.Decoder(ManagedCluster).decode)
+        agent = await self._api.one(addons, ADDON_NAME, msgspec.json.Decoder(ManagedClusterAddOn).decode)
         on_hub = found.metadata.label(RUNS_ON_LABEL) == RUNS_ON_HUB
         why = why_not_renewed(holder, agent, owner=owner, on_hub=on_hub)
         # Ask the hub's clock last: the answers above have just updated it.

@@ -1,4 +1,6 @@
-"""The control loop of maintenance: gives clusters the taint, and takes it away."""
+"""The control loop of maintenance (docs/decisions/maintenance.md): gives clusters that are cordoned or
+drained the taint, and takes it away. The controller of paced moves carries drains out, and reports them.
+"""
 
 import asyncio
 import logging
@@ -10,12 +12,14 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
-from gitops_dsf.hub.names import MAINTENANCE_TAINT
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.resources import CLUSTERS
-from gitops_dsf.pacing.maintenance import CORDON, effect_of
-from gitops_dsf.reconciler.maintenance.report import about_maintenance
+from gitops_dsf.hub.timestamp import timestamp_of
+from gitops_dsf.pacing.maintenance import CORDON, MaintenanceState, effect_of
+from gitops_dsf.reconciler.hub.kinds import Reference, StoredMetadata
 from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.wording import plural
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 10.0
@@ -25,16 +29,12 @@ PAUSE_SECONDS: Final = 1.0
 OURS: Final = {"key": MAINTENANCE_TAINT, "effect": CORDON}
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str
-
-
 class _Spec(msgspec.Struct, frozen=True):
     taints: tuple[dict[str, Any], ...] | None = None
 
 
 class _Cluster(msgspec.Struct, frozen=True):
-    metadata: _Metadata
+    metadata: StoredMetadata
     spec: _Spec = _Spec()
 
 
@@ -82,7 +82,7 @@ class MaintenanceController:
                         LOG.warning("cluster %s keeps its taints for now: %s", name, error)
 
     async def _write(self, name: str, *, wanted: bool) -> None:
-        found = await self._api.one(CLUSTERS.path, name, _cluster)
+        found = await self._api.one(CLUSTERS.path, name, msgspec.json.Decoder(_Cluster).decode)
         if found is None:
             return
         before = found.spec.taints or ()
@@ -99,10 +99,6 @@ class MaintenanceController:
         await self._events.say(about_maintenance(self._view.hub_namespace), reason, message)
 
 
-def _cluster(raw: msgspec.Raw) -> _Cluster:
-    return msgspec.json.decode(raw, type=_Cluster)
-
-
 def _effects(cluster: ManagedCluster) -> list[str]:
     """Effects of our taint."""
     return [each.effect for each in cluster.taints if each.key == MAINTENANCE_TAINT]
@@ -115,3 +111,33 @@ def _taints(before: Sequence[dict[str, Any]], *, wanted: bool) -> list[dict[str,
     others = [each for each in before if each.get("key") != MAINTENANCE_TAINT]
     ours = [each for each in before if each.get("key") == MAINTENANCE_TAINT and each.get("effect") == CORDON]
     return others + ((ours[:1] or [OURS]) if wanted else [])
+
+
+def about_maintenance(namespace: str) -> Reference:
+    """For Events: those of a cluster would need rights in another namespace."""
+    return Reference("v1", "ConfigMap", namespace, MAINTENANCE_CONFIGMAP, "")
+
+
+class DrainReporter:
+    """Compares the drains before and after a look."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._events, self._metrics, self._view = shared.events, shared.metrics, shared.view
+
+    async def show(self, before: MaintenanceState, after: MaintenanceState) -> None:
+        """Reports drains that are done, and those whose end will not be met."""
+        known = {(each.cluster, each.maintenance, each.until): each for each in before.drains}
+        about = about_maintenance(self._view.hub_namespace)
+        for drain in after.drains:
+            earlier = known.get((drain.cluster, drain.maintenance, drain.until))
+            what = f"{drain.cluster} ({drain.maintenance})"
+            if drain.late and not (earlier is not None and earlier.late):
+                message = (
+                    f"{what}: {plural(drain.count, 'paced Placement')} left, which will not be gone by"
+                    f" {timestamp_of(drain.until)}; nothing is broken to keep that"
+                )
+                await self._events.say(about, "DrainLate", message, warning=True)
+            if not drain.count and (earlier is None or earlier.count):
+                await self._events.say(about, "DrainDone", f"{what}: no paced Placement is left")
+        self._metrics.maintenance_left.set({(each.cluster,): each.count for each in after.drains})
+        self._metrics.maintenance_late.set({(each.cluster,): float(each.late) for each in after.drains})

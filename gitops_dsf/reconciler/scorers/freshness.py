@@ -3,7 +3,7 @@
 from typing import Final
 
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.reconciler.freshness.assessment import named
+from gitops_dsf.reconciler.freshness import named
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.shared import Shared

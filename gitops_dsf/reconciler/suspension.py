@@ -1,27 +1,30 @@
-"""The control loop of suspension: keeps the ConfigMap of suspended scores up to date.
-
-When suspension is off, it empties the ConfigMap once, if a reconciler wrote it.
+"""Suspension (docs/operate/reconciler.md#suspension): agents do not call the scores that one ConfigMap in the
+hub namespace names. When suspension is off, it is emptied once, if a reconciler wrote it.
 """
 
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
+from dsf_wire.constants import MANAGED_BY_LABEL, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
+from dsf_wire.suspended import score_names
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.hub.kinds import scorer_reference
-from gitops_dsf.reconciler.scan import Scan
-from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
-from gitops_dsf.reconciler.shared import Shared
-from gitops_dsf.reconciler.suspension.circuitbreaker import (
+from gitops_dsf.reconciler.circuitbreaker import (
     CircuitBreaker,
     ScoreCounts,
     ScorerState,
     count_scores,
 )
-from gitops_dsf.reconciler.suspension.configmap import SuspendedConfigMap
+from gitops_dsf.reconciler.hub.api import MANAGER
+from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
+from gitops_dsf.reconciler.hub.kinds import scorer_reference
+from gitops_dsf.reconciler.scan import Scan
+from gitops_dsf.reconciler.scorers.probes import FAILURES, Health, HealthStatus
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model.reconciler import Suspension
 
 LOG = logging.getLogger(__name__)
@@ -44,7 +47,7 @@ class SuspensionController:
         self._interval = min(INTERVAL_SECONDS, probe_interval)
         # Twice the time that it takes to call a scorer Inactive, so that an API can restart.
         self._breaker = CircuitBreaker(quorum_percent=settings.quorum_percent, hold=FAILURES * probe_interval)
-        self._configmap = SuspendedConfigMap(api=shared.api, namespace=view.hub_namespace)
+        self._stored = OwnConfigMap(api=shared.api, namespace=view.hub_namespace, name=SUSPENDED_CONFIGMAP)
         self._last_warning = ""
 
     async def run(self) -> None:
@@ -68,31 +71,33 @@ class SuspensionController:
         """Raises ApiError, also when somebody else writes the ConfigMap at the same time. The next pass reads
         it again.
         """
-        before = await self._configmap.read()
-        if not before.readable:
+        item = await self._stored.read()
+        before = _names(item)
+        if before is None:
             LOG.warning(
                 "key %s of ConfigMap %s is not a JSON array of names; agents treat it as an empty array",
                 SUSPENDED_KEY,
                 SUSPENDED_CONFIGMAP,
             )
+        current = before or frozenset()
         scorers = dict(self._view.scorers.items)
         scan = await self._shared.scanner.scan()
-        states = [self._state(item, scan) for item in scorers.values()]
-        changes = self._breaker.decide(states, before.names, self._shared.clock())
-        names = before.names.symmetric_difference(changes)
-        if changes or not before.readable:
-            await self._configmap.write(before, names)
+        states = [self._state(each, scan) for each in scorers.values()]
+        changes = self._breaker.decide(states, current, self._shared.clock())
+        names = current.symmetric_difference(changes)
+        if changes or before is None:
+            await self._write(item, names)
         self._shared.metrics.suspended.set(
-            {(name,): float(item.score_name in names) for name, item in scorers.items()}
+            {(name,): float(each.score_name in names) for name, each in scorers.items()}
         )
         for score, why in changes.items():
             message = f"{'agents no longer call it' if score in names else 'agents may call it again'}: {why}"
             LOG.info("score %s: %s", score, message)
             reason = "Suspended" if score in names else "Resumed"
-            for item in scorers.values():
-                if item.score_name == score:
+            for each in scorers.values():
+                if each.score_name == score:
                     await self._shared.events.say(
-                        scorer_reference(item), reason, message, warning=score in names
+                        scorer_reference(each), reason, message, warning=score in names
                     )
 
     def _state(self, item: DynamicScorer, scan: Scan) -> ScorerState:
@@ -119,7 +124,23 @@ class SuspensionController:
 
     async def _empty(self) -> None:
         """Empties a ConfigMap that a reconciler wrote. One that people made stays as it is."""
-        before = await self._configmap.read()
-        if before.ours and before.names:
-            await self._configmap.write(before, ())
-            LOG.info("suspension is off; no longer suspended: %s", ", ".join(sorted(before.names)))
+        item = await self._stored.read()
+        metadata = (item or {}).get("metadata", {})
+        names = _names(item)
+        if names and (metadata.get("labels") or {}).get(MANAGED_BY_LABEL) == MANAGER:
+            await self._write(item, frozenset())
+            LOG.info("suspension is off; no longer suspended: %s", ", ".join(sorted(names)))
+
+    async def _write(self, before: dict[str, Any] | None, names: frozenset[str]) -> None:
+        """Raises ApiError, with status 409 when somebody else wrote the ConfigMap after it was read."""
+        await self._stored.write(before, {SUSPENDED_KEY: msgspec.json.encode(sorted(names)).decode()})
+
+
+def _names(item: dict[str, Any] | None) -> frozenset[str] | None:
+    """The suspended names in the ConfigMap (None: it does not exist). None when the key holds no JSON array
+    of names, which agents treat as an empty one.
+    """
+    try:
+        return score_names((item or {}).get("data"))
+    except msgspec.DecodeError:
+        return None

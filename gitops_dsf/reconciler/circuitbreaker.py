@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gitops_dsf.hub.addons import ManagedClusterAddOn
-from gitops_dsf.reconciler.freshness.assessment import Assessment
-from gitops_dsf.reconciler.scorers.health import HealthStatus
+from gitops_dsf.reconciler.freshness import Assessment
+from gitops_dsf.reconciler.scorers.probes import HealthStatus
 
 TRIAL_EVERY: Final = 3600.0
 """A suspension ends for a trial after this time, although the hub does not reach the API."""

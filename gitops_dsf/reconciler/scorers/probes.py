@@ -5,22 +5,129 @@ accepted settings.
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
 
 from dsf_runtime.clock import monotonic
+from dsf_wire.query import split
+from dsf_wire.text import printable
+from gitops_dsf.hub.drift import Change, Config, accepted_by, drift, flat, last_synced
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
-from gitops_dsf.reconciler.scorers.health import FAILURES, UNREACHED, Health, HealthStatus
+from gitops_dsf.resolve.promql.check import check
+from gitops_dsf.sync.config import ConfigError
 from gitops_dsf.sync.credentials import Request, page_request
-from gitops_dsf.sync.fetch import Fault, Fetcher, Page
+from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
 
 LOG = logging.getLogger(__name__)
+FAILURES: Final = 3
+"""Failed probes in a row after which an Active scorer becomes Inactive."""
+SUCCESSES: Final = 2
+"""Successful probes in a row after which an Inactive scorer becomes Active."""
+UNREACHED: Final = frozenset({"DNS", "Connection", "Timeout", "Certificate"})
+"""The origin was not reached: a request for another of its pages would fail the same way."""
+
+
+class HealthStatus(StrEnum):
+    """DynamicScorer.status.healthStatus."""
+
+    ACTIVE = "Active"
+    INACTIVE = "Inactive"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Health:
+    """The health so far."""
+
+    status: HealthStatus = HealthStatus.UNKNOWN
+    reason: str = "NotProbed"
+    message: str = "not probed yet"
+    contradictions: int = 0
+    """Latest probes in a row that contradict the status."""
+
+    def after(self, answer: Page | Fault) -> "Health":
+        """The health after one more probe.
+
+        A scorer that no probe ever reached stays Unknown: the hub's network may not lead to it.
+        """
+        if isinstance(answer, Page):
+            if self.status is HealthStatus.INACTIVE and self.contradictions + 1 < SUCCESSES:
+                return replace(self, contradictions=self.contradictions + 1)
+            return Health(status=HealthStatus.ACTIVE, reason="Answers", message="/healthz answers")
+        reason, message = answer.reason, answer.message
+        if self.status is HealthStatus.ACTIVE:
+            if self.contradictions + 1 < FAILURES:
+                return replace(self, contradictions=self.contradictions + 1)
+            return Health(status=HealthStatus.INACTIVE, reason=reason, message=message)
+        if self.status is HealthStatus.UNKNOWN and answer.reason in UNREACHED:
+            return Health(reason=reason, message=f"never reached from the hub: {message}")
+        return Health(status=HealthStatus.INACTIVE, reason=reason, message=message)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfigSync:
+    """The condition ConfigSynced. `config` is None when the page could not be read."""
+
+    status: str
+    reason: str
+    """InSync, Drifted, Invalid or Unreachable."""
+    message: str
+    config: Config | None = None
+
+
+def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
+    """Compares the page with the accepted settings. A field that the page changes, adds or drops
+    has drifted.
+    """
+    if isinstance(answer, Fault):
+        return ConfigSync(status="Unknown", reason="Unreachable", message=answer.message)
+    try:
+        config = read_page(answer)
+    except ConfigError as error:
+        return ConfigSync(status="False", reason="Invalid", message=str(error))
+    query = str(config.get("source", {}).get("params", {}).get("query", ""))
+    for part in split(query):
+        wrong = [mistake for mistake in check(part.text).mistakes if mistake.kind != "function"]
+        if wrong:
+            return ConfigSync(
+                status="False",
+                reason="Invalid",
+                message=f"PromQL of /config: {wrong[0].message}",
+                config=config,
+            )
+    page = flat(config)
+    accepted = accepted_by(scorer, page)
+    # The page's name and description are not settings of a rendered scorer.
+    differing = drift(accepted, {field: value for field, value in page.items() if field in accepted})
+    if differing:
+        words = "; ".join(map(_words, differing))
+        message = (
+            f"/config differs from the accepted settings: {words}. Run gitops-dsf sync in the fleet"
+            " repository"
+        )
+        dropped = {item.field: item.before for item in differing if item.after is None}
+        return ConfigSync(
+            status="False", reason="Drifted", message=message, config=last_synced(page, dropped)
+        )
+    message = "/config says what was accepted"
+    return ConfigSync(status="True", reason="InSync", message=message, config=config)
+
+
+def _words(found: Change) -> str:
+    if found.after is None:
+        return f"{found.field} is missing, and was {_short(found.before)}"
+    return f"{found.field} is {_short(found.after)} instead of {_short(found.before)}"
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
+    return printable(value, most=80)
+
+
 _HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, HealthStatus.UNKNOWN: -1}
 _CONFIG_REASONS: Final = ("InSync", "Drifted", "Invalid", "Unreachable")
-
-
 Answers = Mapping[Request, Page | Fault]
 
 
