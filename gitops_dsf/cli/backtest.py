@@ -12,18 +12,25 @@ from typing import TYPE_CHECKING
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from dsf_wire.text import printable
-from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.journalfiles import add_journal_arguments, branch_files, journal_files, since_month
+from gitops_dsf.cli.arguments import add_fleet_directory, add_span_arguments, span
+from gitops_dsf.cli.hubdata import (
+    add_journal_arguments,
+    add_source_arguments,
+    branch_files,
+    journal_files,
+    placement_key,
+    read_fleet,
+    read_hub_data,
+    since_month,
+)
 from gitops_dsf.cli.outputformat import add_output, json_text
-from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.wording import names_text
 
 if TYPE_CHECKING:
     from gitops_dsf.backtest.rawscores import Results
-    from gitops_dsf.cli.progress import Step
+    from gitops_dsf.cli.terminal import Step
     from gitops_dsf.journal.record import Record
     from gitops_dsf.metricstore.answer import Answer
     from gitops_dsf.metricstore.client import MetricStore
@@ -121,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     if head is None:
         return 1
     _require_numpy()
-    from gitops_dsf.cli.progress import progress
+    from gitops_dsf.cli.terminal import progress
 
     answers = _saved(args)
     start, end = span(args, known=_span_of(answers))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.cli.table import table
+from gitops_dsf.cli.terminal import table
 
 if TYPE_CHECKING:
     from gitops_dsf.views.backtest.build import Result

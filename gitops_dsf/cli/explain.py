@@ -15,7 +15,7 @@ from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
-    from gitops_dsf.cli.outputs import PacedPlacement
+    from gitops_dsf.cli.schematree import PacedPlacement
     from gitops_dsf.hub.snapshot import HubData
     from gitops_dsf.simulator import Explanation, Verdict
     from gitops_dsf.views.preview.version import FleetVersion
@@ -126,7 +126,7 @@ def _explain_code(word: str) -> None:
 
 def _pace(verdict: "Verdict", data: "HubData") -> "PacedPlacement":
     """Where a paced Placement would move by the written weights, and what it waits for on the hub."""
-    from gitops_dsf.cli.outputs import PacedPlacement
+    from gitops_dsf.cli.schematree import PacedPlacement
     from gitops_dsf.views.preview.paced import stored_moves, wished_move
     from gitops_dsf.views.status.queue import queue_view
 
@@ -194,7 +194,7 @@ def _text(explanation: "Explanation", data: "HubData") -> str:
     if data.snapshot is None and explanation.rank is not None:
         where = f"{explanation.placement}, cluster {explanation.cluster}"
         return printable_lines((data.describe(), "", f"{where}: {_UNRANKED}"))
-    from gitops_dsf.cli.explanation_text import explanation_text, what_would_flip
+    from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
 
     text = explanation_text(explanation, placement=explanation.placement)
     return f"{printable(data.describe())}\n\n{text}{what_would_flip(explanation)}"

@@ -93,7 +93,7 @@ def _doctor(
     def examined(first: bool) -> "tuple[Finding, ...]":
         from gitops_dsf.hubreader.facts import read_facts
         from gitops_dsf.views.doctor import examine
-        from gitops_dsf.views.doctor.registry import CHECKS
+        from gitops_dsf.views.doctor.examine import CHECKS
 
         facts = read_facts(
             context=context,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.cli.explanation_text import explanation_text
-from gitops_dsf.cli.table import table
+from gitops_dsf.cli.terminal import table
+from gitops_dsf.cli.verdict_text import explanation_text
 from gitops_dsf.journal.record import Record, ScoreChange
 from gitops_dsf.wording import names_text, prioritizer_text
 

@@ -4,11 +4,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.hubdata import moment
-from gitops_dsf.cli.journalfiles import add_journal_arguments, journal_files, since_month
+from gitops_dsf.cli.arguments import add_fleet_directory, add_span_arguments, moment, span
+from gitops_dsf.cli.hubdata import add_journal_arguments, journal_files, since_month
 from gitops_dsf.cli.outputformat import add_output, json_text
-from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,17 +1,35 @@
-"""The tree of generated schemas, which `gitops-dsf schema` writes and the repository keeps in schemas/."""
+"""The tree of generated schemas, which `gitops-dsf schema` writes and the repository keeps in schemas/; and
+the JSON that verbs print, as types, of which `output/VERB.json` is made. Programs may rely on its keys: keys
+are only ever added, so the schemas allow others.
+"""
 
 import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
+import msgspec
+
+from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.cli.outputs import output_schemas
+from gitops_dsf.hub.snapshot import HubSource
+from gitops_dsf.journal.record import Record
 from gitops_dsf.repository.model.base import Schema
 from gitops_dsf.repository.write import write_file
 from gitops_dsf.schema.crd import crds
-from gitops_dsf.schema.editor import bundle, editor_schemas, summaries_schema
+from gitops_dsf.schema.editor import DRAFT, bundle, editor_schemas, summaries_schema
+from gitops_dsf.simulator import Explanation
+from gitops_dsf.simulator.verdict import VerdictData
+from gitops_dsf.sync import LockResult
+from gitops_dsf.views.doctor import Finding as DoctorFinding
+from gitops_dsf.views.preview.build import ErrorFinding, Preview
+from gitops_dsf.views.preview.maintenance import WindowView
+from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
+from gitops_dsf.views.scoretests.suite import TestOutput
+from gitops_dsf.views.status.model import ApplicationView, Cell, PlacementView
+from gitops_dsf.views.status.queue import FailoverView, QueueView
 
 _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
 
@@ -50,3 +68,177 @@ def _holds(target: Path, content: bytes) -> bool:
 
 def _json(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+class Finding(ErrorFinding, frozen=True, kw_only=True):
+    """A finding of `validate`."""
+
+    severity: Literal["error", "warning", "notice"]
+
+
+class SimulateOutput(TypedDict):
+    """The output of `simulate`."""
+
+    hub: HubSource
+    filtersOnly: bool
+    placements: list[VerdictData]
+
+
+class PacedOutput(TypedDict):
+    """The output of `simulate --paced`."""
+
+    hub: HubSource
+    underWay: list[PacedMove]
+    waves: list[Wave]
+    maintenance: NotRequired[list[WindowView]]
+    """Windows that are open."""
+
+
+class LogOutput(TypedDict):
+    """The output of `log`."""
+
+    records: list[Record]
+    skipped: list[str]
+
+
+class UnreadPart(TypedDict):
+    what: str
+    why: str
+    message: str
+
+
+class StatusHub(TypedDict):
+    origin: str
+    now: str
+    clusters: int
+    scores: int
+    unread: list[UnreadPart]
+
+
+class Condition(TypedDict):
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class ScorerSummary(TypedDict):
+    clusters: dict[str, int]
+    min: int | None
+    median: int | None
+    max: int | None
+    atDefault: int | None
+    oldestSeconds: int | None
+
+
+class ScorerStatus(TypedDict):
+    name: str
+    scoreName: str
+    resource: str
+    health: str | None
+    conditions: list[Condition]
+    suspendedBy: str | None
+    intervalSeconds: int
+    ttlSeconds: int
+    summary: ScorerSummary | None
+    scores: list[Cell]
+
+
+class StatusOutput(TypedDict):
+    """The output of `status`."""
+
+    hub: StatusHub
+    scorers: list[ScorerStatus]
+    placements: list[PlacementView]
+    applications: list[ApplicationView]
+    queue: NotRequired[QueueView]
+    refuges: NotRequired[list[FailoverView]]
+
+
+class DoctorHub(TypedDict):
+    origin: str
+    now: str
+    clockOffsetSeconds: float | None
+
+
+class DoctorOutput(TypedDict):
+    """The output of `doctor`."""
+
+    hub: DoctorHub
+    findings: list[DoctorFinding]
+    summary: dict[str, int]
+
+
+class CheckFinding(TypedDict):
+    check: str
+    severity: str
+    message: str
+    hint: str
+
+
+class CheckOutput(TypedDict):
+    """The output of `scorer check`."""
+
+    url: str
+    errors: int
+    warnings: int
+    findings: list[CheckFinding]
+
+
+class PacedPlacement(TypedDict):
+    """What `explain` says of a paced Placement."""
+
+    move: WishedMove | None
+    """Where OCM would move it by the written weights; None if nowhere, or without scores."""
+    queue: QueueView | None
+
+
+class PlacementOutput(SimulateOutput):
+    """The output of `explain` for a Placement."""
+
+    paced: NotRequired[PacedPlacement]
+
+
+ExplainOutput = msgspec.defstruct(
+    "ExplainOutput",
+    [
+        ("hub", HubSource),
+        ("filters_only", bool),
+        *((each.name, each.type) for each in msgspec.structs.fields(Explanation)),
+    ],
+    rename="camel",
+)
+"""The output of `explain`."""
+
+_OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "backtest": (BacktestResult,),
+    "diff": (Preview,),
+    "doctor": (DoctorOutput,),
+    "explain": (ExplainOutput, PlacementOutput),
+    "log": (LogOutput,),
+    "scorer-check": (CheckOutput,),
+    "simulate": (SimulateOutput, PacedOutput),
+    "status": (StatusOutput,),
+    "sync": (list[LockResult],),
+    "test": (TestOutput,),
+    "validate": (list[Finding],),
+}
+"""The shapes that each verb can print."""
+
+
+def output_schemas() -> Mapping[str, Schema]:
+    """The JSON Schema of the output of each verb with `-o json`, by verb."""
+    return {verb: _schema(verb, shapes) for verb, shapes in _OUTPUTS.items()}
+
+
+def _schema(verb: str, shapes: tuple[Any, ...]) -> Schema:
+    schemas, definitions = msgspec.json.schema_components(shapes, ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        definition.pop("title", None)
+    found = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+    return {
+        "$schema": DRAFT,
+        "title": f"gitops-dsf {verb.replace('-', ' ')} -o json",
+        **found,
+        "$defs": definitions,
+    }

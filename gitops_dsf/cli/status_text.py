@@ -5,7 +5,7 @@ were requested.
 from collections.abc import Iterator, Sequence
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.cli.table import table
+from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.views.status.model import (
@@ -18,8 +18,7 @@ from gitops_dsf.views.status.model import (
     ScorerView,
     Standing,
 )
-from gitops_dsf.views.status.queue import QueueView, draining_text, waiting_text
-from gitops_dsf.views.status.refuges import FailoverView
+from gitops_dsf.views.status.queue import FailoverView, QueueView, draining_text, waiting_text
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6

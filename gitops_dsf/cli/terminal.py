@@ -1,11 +1,18 @@
-"""What a terminal gets: lines that fit, and colours. A pipe and a file get whole lines."""
+"""What a terminal gets: lines that fit, aligned columns, colours and progress. A pipe and a file get whole
+lines.
+"""
 
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Final, TextIO
+
+from dsf_wire.text import printable
 
 NARROWEST: Final = 16
 """Columns of text that wrapping leaves at least. Below that, whole lines are easier to read."""
@@ -45,3 +52,61 @@ def _lines(text: str, width: int) -> list[str]:
 def wants_colour(stream: TextIO) -> bool:
     """Whether a stream is a terminal that shows colours, and NO_COLOR (https://no-color.org) is not set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: int = 2
+) -> str:
+    """Formats rows under their headers, with two spaces between columns. Columns whose index is in `right`
+    are right-aligned. Cells are made printable. If the terminal is too narrow, long cells have several lines.
+    """
+    lines = [[printable(cell) for cell in row] for row in (headers, *rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
+    widths = fitted(widths, around=indent + 2 * (len(headers) - 1))
+    aligned = frozenset(right)
+    return "".join(
+        " " * indent + _line(part, widths, aligned) + "\n" for line in lines for part in _parts(line, widths)
+    )
+
+
+def _parts(cells: Sequence[str], widths: Sequence[int]) -> Iterable[Sequence[str]]:
+    """The lines of a row, from the first lines of its cells to the last."""
+    columns = [cell_lines(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    return zip_longest(*columns, fillvalue="")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:
+    padded = (
+        cell.rjust(width) if column in right else cell.ljust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return "  ".join(padded).rstrip()
+
+
+SECONDS_BETWEEN_LINES: Final = 0.1
+_CLEAR: Final = "\r\x1b[K"
+"""Returns to the first column and erases to the end of the line (ECMA-48 EL)."""
+
+Step = Callable[[str, int, int], None]
+
+
+@contextmanager
+def progress(stream: TextIO) -> Iterator[Step]:
+    """Yields what shows `reading cpu: 40 %`, cheap enough to be called often. Erases the line at the end."""
+    following = 0.0
+
+    def step(doing: str, done: int, size: int) -> None:
+        nonlocal following
+        if stream.isatty() and time.monotonic() >= following:
+            write(f"{doing}: {100 * done // max(size, 1)} %")
+            following = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def write(text: str) -> None:
+        stream.write(f"{_CLEAR}{text}")
+        stream.flush()
+
+    try:
+        yield step
+    finally:
+        if following:
+            write("")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from dsf_wire.text import printable
-from gitops_dsf.cli.explanation_text import explanation_text, what_would_flip
+from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
 from gitops_dsf.views.scoretests.judge import Failure
 from gitops_dsf.views.scoretests.suite import TestOutput, TestResult
 from gitops_dsf.wording import plural

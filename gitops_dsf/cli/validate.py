@@ -54,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """Checks the repository. Returns 1 when there are errors, or with --strict warnings.
     Notices never fail.
     """
-    from gitops_dsf.cli.chosenfiles import STANDARD_INPUT
-    from gitops_dsf.cli.mend import mend
+    from gitops_dsf.cli.chosenfiles import STANDARD_INPUT, mend
     from gitops_dsf.cli.report import report, summary
     from gitops_dsf.cli.terminal import wants_colour
     from gitops_dsf.diagnostics import has_errors, has_mistakes

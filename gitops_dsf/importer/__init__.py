@@ -2,7 +2,7 @@
 wrote there.
 """
 
-from gitops_dsf.importer.selection import Selection
+from gitops_dsf.importer.manifest import Selection
 from gitops_dsf.importer.take import Import, Line, take
 
 __all__ = ["Import", "Line", "Selection", "take"]

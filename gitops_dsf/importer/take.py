@@ -1,9 +1,9 @@
 """Compares objects of a hub with the documents of a repository: what is new, what changed, and what only git
-has.
+has. The controller keeps a scorer's /config in the scorer's status, which is what a lock holds.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -13,17 +13,19 @@ from pydantic import ValidationError
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.importer.locks import Synced, locks, synced
-from gitops_dsf.importer.manifest import Object, is_rendered, manifest, name_of
-from gitops_dsf.importer.selection import Selection
+from gitops_dsf.hub.drift import Config
+from gitops_dsf.importer.manifest import Object, Selection, is_rendered, manifest, name_of
 from gitops_dsf.importer.update import differing, update
 from gitops_dsf.repository.load import Document, Loaded, load, value_at
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import read_text
 from gitops_dsf.repository.yamledit import YamlFile, appended
-from gitops_dsf.sync import LockState
+from gitops_dsf.sync import LockState, SyncPlan
+from gitops_dsf.sync.config import ConfigError, read_config
+from gitops_dsf.sync.weigh import lock_file, weigh
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
@@ -35,6 +37,10 @@ _LONGEST: Final = 200
 """Characters of an object's name in a file name. File systems accept 255 bytes."""
 
 Key = tuple[str, str]
+
+
+Synced = tuple[str, object]
+"""URL of the /config page of a DynamicScorer with configSyncMode Full, and status.lastSyncedConfig."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -265,3 +271,38 @@ def _and_known(selection: Selection, document: Document | None) -> Selection:
         ],
         resources=resources,
     )
+
+
+def synced(data: Mapping[str, Any]) -> Synced | None:
+    """Returns what the hub knows of a scorer's /config; None if the page is not used or was never read."""
+    config = value_at(data, ("status", "lastSyncedConfig"))
+    if config is None or value_at(data, ("spec", "configSyncMode")) != "Full":
+        return None
+    return str(value_at(data, ("spec", "configURL"))), config
+
+
+def locks(
+    loaded: Loaded, *, read: Callable[[str], str], known: Mapping[str, Synced], overwrite: bool
+) -> SyncPlan:
+    """Plans new locks for a repository that already has the imported scorers, by the rules of `gitops-dsf
+    sync`.
+
+    People accepted the locks that git has, so these stay unless they are to be overwritten. A page that git's
+    scorer does not name is ignored. `read` returns the text of a file of the repository; empty if it is
+    missing.
+    """
+    declared = declare(loaded)
+    locked = {item.name: item for item in declared.locks}
+    answers: dict[str, Config | str] = {}
+    for item in declared.scorers:
+        found, spec = known.get(item.name), item.value.spec
+        if found is None or not spec.reads_config or found[0] != spec.config_url:
+            continue
+        if overwrite or item.name not in locked:
+            try:
+                where = f"status.lastSyncedConfig of DynamicScorer {item.name}"
+                answers[item.name] = read_config(found[1], where=where)
+            except ConfigError as error:
+                answers[item.name] = str(error)
+    texts = {file: text for file in {lock_file(name, locked) for name in answers} if (text := read(file))}
+    return weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)

@@ -14,7 +14,7 @@ from dsf_scorer.scaffold import create
 from gitops_dsf.argocd.gotemplate.plain import PLAIN
 from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.render.reconciler import DECISIONS, RIGHTS
-from gitops_dsf.views.doctor.registry import CHECKS
+from gitops_dsf.views.doctor.examine import CHECKS
 from tests.support import yamlfast
 from tests.support.pages import ROOT, blocks
 

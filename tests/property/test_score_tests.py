@@ -24,9 +24,9 @@ from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.version import FleetVersion, version_of
-from gitops_dsf.views.scoretests.fleets import fleet_of
 from gitops_dsf.views.scoretests.judge import judge
 from gitops_dsf.views.scoretests.story import START
+from gitops_dsf.views.scoretests.suite import fleet_of
 from tests.support.laws import examples
 
 CLUSTERS = ("eu-north-1", "eu-west-1")

@@ -12,7 +12,7 @@ from gitops_dsf.render import agent
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.views.doctor import Facts, Finding, Source, examine
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
-from gitops_dsf.views.doctor.registry import CHECKS
+from gitops_dsf.views.doctor.examine import CHECKS
 from gitops_dsf.views.status import build
 from tests.support import yamlfast
 from tests.support.hubobjects import ARGOCD, HUB, NOW, Object, fleet, meta, stamp

@@ -1,6 +1,6 @@
 """Finds what is wrong on a hub, and the command that fixes it.
 
-Pure: facts in, findings out. Each check has a stable ID; `registry` lists them, and docs/operate/status.md
+Pure: facts in, findings out. Each check has a stable ID; `examine` lists them, and docs/operate/status.md
 describes them. `hubreader` reads the hub, and `cli` shows the findings.
 """
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from packaging.version import InvalidVersion, Version
+
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status import Inputs, Overview, Part
@@ -112,4 +114,37 @@ def condition(item: Object, kind: str) -> Mapping[str, Any] | None:
     for found in (item.get("status") or {}).get("conditions") or ():
         if found.get("type") == kind:
             return dict(found)
+    return None
+
+
+VERSION_LABEL: Final = "app.kubernetes.io/version"
+
+
+def images_of(workload: Mapping[str, Any]) -> dict[str, str]:
+    """The images of a Deployment's or StatefulSet's containers, without tag and digest, with their tags."""
+    pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
+    found = {}
+    for container in pod.get("containers") or ():
+        name = str(container.get("image") or "").partition("@")[0]
+        registry, slash, last = name.rpartition("/")
+        repository, _, tag = last.partition(":")
+        found[f"{registry}{slash}{repository}"] = tag
+    return found
+
+
+def version_of(workload: Mapping[str, Any]) -> Version | None:
+    """The oldest version of a Deployment or StatefulSet: from its images, or from its label if the images
+    have digests. None if neither tells one.
+    """
+    label = str((workload["metadata"].get("labels") or {}).get(VERSION_LABEL, ""))
+    found = [version for tag in images_of(workload).values() if (version := _read(tag)) is not None]
+    return min(found, default=None) or _read(label)
+
+
+def _read(text: str) -> Version | None:
+    for part in (text, text.partition("-")[0]):
+        try:
+            return Version(part)
+        except InvalidVersion:
+            continue
     return None

@@ -16,13 +16,11 @@ from gitops_dsf.views.preview.changes import (
     summarise_changes,
 )
 from gitops_dsf.views.preview.concerns import Thresholds, concerns
-from gitops_dsf.views.preview.failover import Failover, failover_changes
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import Move, moves
-from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
-from gitops_dsf.views.preview.passes import Pass, passes
+from gitops_dsf.views.preview.pacedchange import Failover, PacedChange, failover_changes, paced_change
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
-from gitops_dsf.views.preview.transition import Transition
+from gitops_dsf.views.preview.transition import Pass, Transition, passes
 from gitops_dsf.views.preview.version import FleetVersion
 
 

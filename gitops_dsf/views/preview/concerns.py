@@ -13,8 +13,8 @@ from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulat
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.moves import UNKNOWN, Move
 from gitops_dsf.views.preview.paced import is_paced
-from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.scorers import credentials_of
+from gitops_dsf.views.preview.transition import Pass
 from gitops_dsf.views.preview.version import FleetVersion, Object
 from gitops_dsf.wording import names_text, plural
 

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from msgspec import Struct, structs
 
 from gitops_dsf.simulator import Outcome, Verdict, explain
-from gitops_dsf.views.preview.passes import Pass
+from gitops_dsf.views.preview.transition import Pass
 from gitops_dsf.views.preview.version import FleetVersion
 
 Unknown = Literal["unknown"]

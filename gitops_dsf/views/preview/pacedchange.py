@@ -1,7 +1,15 @@
-"""What a change does to paced moves: nothing at once, and waves that follow."""
+"""What a change does to paced applications: nothing at once, and waves that follow; and where they would go
+when a cluster fails.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from msgspec import Struct
 
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
+from gitops_dsf.simulator import HubState
 from gitops_dsf.views.preview.paced import (
     MOST_SIMULATED,
     PREVIEWED_WAVES,
@@ -11,6 +19,7 @@ from gitops_dsf.views.preview.paced import (
     paced_waves,
 )
 from gitops_dsf.views.preview.transition import Transition
+from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.wording import plural
 
 
@@ -70,3 +79,78 @@ def paced_text(found: PacedChange) -> str:
     if found.unknown:
         words += f" by the present scores; new ones of {', '.join(found.unknown)} are unknown"
     return words
+
+
+class RefugeChange(Struct, frozen=True, kw_only=True, rename={"target": "to"}):
+    """Another refuge of one application."""
+
+    placement: str
+    """namespace/name."""
+    before: str | None
+    """None if it had none, or was on another cluster."""
+    target: str | None
+    """None if it has none any more."""
+
+
+class Failover(Struct, frozen=True, kw_only=True):
+    """Where applications would go when a cluster fails, if that is somewhere else than before."""
+
+    cluster: str
+    moves: tuple[RefugeChange, ...]
+
+
+def failover_changes(change: Transition) -> tuple[Failover, ...]:
+    """The refuges that the reconciler would plan after a change, where they differ from those before. Scores
+    that are not known yet count as they are now.
+    """
+    base, head = change.base, change.head
+    if not any(side is not None and _has_refuges(side) for side in (base, head)):
+        return ()
+    published = published_refuges(change.snapshot.scores)
+    before: Refuges = {}
+    if base is not None and change.first is not None:
+        before = _planned(base, change.first.deciding(change.decisions), published, change.now)
+    after = _planned(head, change.after, before or published, change.now)
+    clusters = _by_key(decided(change.after.decisions.values()))
+    lost = by_lost_cluster(before, _by_key(decided(change.decisions)))
+    return tuple(_compared(lost, by_lost_cluster(after, clusters), clusters))
+
+
+def _has_refuges(fleet: FleetVersion) -> bool:
+    pace = fleet.resolved.repository.spec.pace
+    return pace is not None and pace.refuges
+
+
+def _planned(fleet: FleetVersion, state: HubState, current: Refuges, now: datetime) -> Refuges:
+    return plan_refuges(paced_placements(fleet, state), state=state, now=now, current=current)
+
+
+def _by_key(clusters: Mapping[tuple[str, str], frozenset[str]]) -> dict[str, frozenset[str]]:
+    return {f"{namespace}/{name}": found for (namespace, name), found in clusters.items()}
+
+
+def _compared(
+    before: Mapping[str, Mapping[str, str]],
+    after: Mapping[str, Mapping[str, str]],
+    decided_for: Mapping[str, frozenset[str]],
+) -> Iterator[Failover]:
+    """Applications that the change itself moves away from a cluster no longer leave it when it fails."""
+    for cluster in sorted({*before, *after}):
+        old, new = before.get(cluster, {}), after.get(cluster, {})
+        moves = tuple(
+            RefugeChange(placement=key, before=old.get(key), target=new.get(key))
+            for key in sorted({*old, *new})
+            if old.get(key) != new.get(key) and cluster in decided_for.get(key, ())
+        )
+        if moves:
+            yield Failover(cluster=cluster, moves=moves)
+
+
+def failover_text(found: Failover) -> str:
+    """`if eu-1 fails: app-03 -> us-1, app-11 -> ap-1 instead of us-1`."""
+    return f"if {found.cluster} fails: {', '.join(map(_way, found.moves))}"
+
+
+def _way(each: RefugeChange) -> str:
+    instead = f" instead of {each.before}" if each.before else ""
+    return f"{each.placement.partition('/')[2]} -> {each.target or 'by the scores'}{instead}"

@@ -1,19 +1,23 @@
-"""Where a change leads a hub: from the decisions that the base leads to, to those of the head.
+"""Where a change leads a hub: every Placement is simulated on the same hub, as the base renders it until
+decisions are stable, and from there as the head renders it. All parts of a comparison read it here, so that
+each version is simulated once.
 
-All parts of a comparison read it here, so that each version is simulated once.
+So stickiness is taken into account, and moves that would happen anyway are not attributed to the change.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.objects import Placement, PlacementDecision
+from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.simulator import HubState, Verdict
+from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.simulator.settle import settle
 from gitops_dsf.views.preview.hub import hub_state
-from gitops_dsf.views.preview.nextscores import NextScores, next_scores
+from gitops_dsf.views.preview.nextscores import Certainty, NextScores, Unknown, certainty, next_scores
 from gitops_dsf.views.preview.paced import stored_moves
 from gitops_dsf.views.preview.version import FleetVersion
 
@@ -72,3 +76,74 @@ class Transition:
         if self.base is None or self.first is None:
             return {}, tuple(self.snapshot.decisions)
         return settle(self.first, self.base.placements, self.now)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """One Placement before and after."""
+
+    placement: str
+    before: Verdict | None
+    """None if the base does not have the Placement."""
+    after: Verdict | None
+    """None if the head does not have the Placement."""
+    touched: bool = True
+    """Whether the change could affect it."""
+    unknown: Mapping[str, Mapping[str, Unknown]] = field(default_factory=dict)
+    """Unknown scores with a weight, by AddOnPlacementScore name and cluster; empty if there are none."""
+    certainty: Certainty | None = None
+    """What is certain in spite of unknown scores; None if everything is."""
+
+
+def passes(change: Transition) -> Iterator[Pass]:
+    """Simulates every Placement of both sides, in order of name."""
+    future, first, before, second = change.scores, change.first, change.verdicts, change.second
+    surroundings = first is None or not _same_surroundings(first, second)
+    placements = {f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()}
+    for key in sorted({*before, *placements}):
+        old, placement = before.get(key), placements.get(key)
+        if placement is None:
+            yield Pass(placement=key, before=old, after=None)
+        elif old is not None and not surroundings and not _touched(placement, future, old):
+            yield Pass(placement=key, before=old, after=old, touched=False)
+        else:
+            yield _second(key, old, simulate(second, key, change.now), placement, future)
+
+
+def _second(
+    key: str, old: Verdict | None, verdict: Verdict, placement: Placement, future: NextScores
+) -> Pass:
+    unknown, certain = future.unknown, None
+    if asks_for_scores(placement) and _existence_unknown(verdict, unknown):
+        certain = Certainty(certain=frozenset(), possible=frozenset(verdict.candidates))
+    elif verdict.outcome is Outcome.SCHEDULED:
+        certain = certainty(verdict, unknown)
+    return Pass(
+        placement=key, before=old, after=verdict, unknown=unknown if certain else {}, certainty=certain
+    )
+
+
+def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> bool:
+    """Whether a predicate reads a score that a cluster does not have yet and will have."""
+    used = {item.prioritizer.resource for item in verdict.prioritizers}
+    candidates = frozenset(verdict.candidates)
+    return any(
+        not cell.exists and cluster in candidates
+        for name in used
+        for cluster, cell in unknown.get(name, {}).items()
+    )
+
+
+def _same_surroundings(first: HubState, second: HubState) -> bool:
+    return (
+        first.clusters == second.clusters and first.sets == second.sets and first.bindings == second.bindings
+    )
+
+
+def _touched(placement: Placement, future: NextScores, old: Verdict) -> bool:
+    before = old.source
+    if before.spec != placement.spec or before.metadata.annotations != placement.metadata.annotations:
+        return True
+    if asks_for_scores(placement) and future.changed:
+        return True
+    return any(item.prioritizer.resource in future.changed for item in old.prioritizers)

@@ -15,7 +15,6 @@ from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.repository.model.score_test import GivenMetric, ScoreTestSpec, seconds
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.version import FleetVersion
-from gitops_dsf.views.scoretests.subjects import scorers_of
 from gitops_dsf.wording import names_text, shortened
 
 MOST_EVALUATIONS: Final = 20_000
@@ -83,8 +82,10 @@ def no_promtool(question: Question) -> Answer:
     raise QueryError(msg)
 
 
-def questions(spec: ScoreTestSpec, *, fleet: FleetVersion, end: int) -> Iterator[Question]:
-    """What must be evaluated: the scorers that matter, on each cluster with metrics and without series of
+def questions(
+    spec: ScoreTestSpec, *, fleet: FleetVersion, scorers: Sequence[str], end: int
+) -> Iterator[Question]:
+    """What must be evaluated: these scorers, on each cluster with metrics and without series of
     them. Raises QueryError if that is too much.
     """
     given = spec.given
@@ -92,7 +93,7 @@ def questions(spec: ScoreTestSpec, *, fleet: FleetVersion, end: int) -> Iterator
         return
     with_series = {(each.scorer, each.cluster) for each in given.series}
     count = 0
-    for name in scorers_of(spec, fleet):
+    for name in scorers:
         scorer = fleet.scorers[name]
         if not_evaluated(scorer):
             continue

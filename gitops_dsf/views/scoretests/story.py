@@ -1,7 +1,7 @@
-"""What comes of a test: the published scores and the decisions at each moment."""
+"""What a test is about, and what comes of it: the published scores and the decisions at each moment."""
 
 import bisect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -13,17 +13,20 @@ from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.repository.model.score_test import (
+    MOST_SECONDS,
     GivenDecision,
     OfPlacement,
     ScoreTestSpec,
+    seconds,
 )
+from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.simulator import Verdict, simulate_placement
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool, questions
 from gitops_dsf.views.scoretests.runs import ScorerOnCluster, only_item, run_scorers
-from gitops_dsf.views.scoretests.subjects import end_of, placement_key, placement_keys
 
 START: Final = 946_684_800.0
 """2000-01-01T00:00:00Z, the time 0 of every test. Nothing depends on it but the times in explanations."""
@@ -53,7 +56,8 @@ class Story:
         self.fleet = fleet
         self.end = end_of(spec, fleet)
         self._spec = spec
-        asked = {(each.scorer, each.cluster): each for each in questions(spec, fleet=fleet, end=self.end)}
+        found = questions(spec, fleet=fleet, scorers=scorers_of(spec, fleet), end=self.end)
+        asked = {(each.scorer, each.cluster): each for each in found}
         answers = {key: evaluate(each) for key, each in asked.items()}
         self._without = {key: asked[key].other_metrics() for key, each in answers.items() if not each.series}
         self._runs = run_scorers(spec.given, fleet=fleet, answers=answers, start=START, end=START + self.end)
@@ -163,3 +167,47 @@ class Story:
         return decision_of(
             namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=given.clusters
         )
+
+
+def placement_key(named: OfPlacement, fleet: FleetVersion) -> str:
+    """namespace/name of the Placement that an item of a test names. A rule reports what does not exist."""
+    if named.application is not None:
+        argocd = fleet.resolved.repository.spec.argocd.namespace
+        applications = fleet.resolved.applications
+        application = next(item for item in applications if item.metadata.name == named.application)
+        return f"{argocd}/{application.follows}"
+    wanted = named.placement or ""
+    return next(key for key in fleet.placements if wanted in {key, key.partition("/")[2]})
+
+
+def placement_keys(spec: ScoreTestSpec, fleet: FleetVersion) -> Sequence[str]:
+    """namespace/name of the Placements that a test names, in the order of the test."""
+    given, expect = spec.given, spec.expect
+    named: Iterable[OfPlacement] = (*given.decisions, *expect.decisions, *expect.moves)
+    return list(dict.fromkeys(placement_key(each, fleet) for each in named))
+
+
+def scorers_of(spec: ScoreTestSpec, fleet: FleetVersion) -> Sequence[str]:
+    """Scorers of which a score is expected, or that a Placement of the test ranks by, in order of name."""
+    found = {each.scorer for each in spec.expect.scores if each.scorer is not None}
+    for placement in typed_placements(fleet, placement_keys(spec, fleet)).values():
+        resources = {each.resource for each in ranked_by(placement)}
+        found |= {fleet.by_resource[name].name for name in resources & fleet.by_resource.keys()}
+    return sorted(found)
+
+
+def end_of(spec: ScoreTestSpec, fleet: FleetVersion) -> int:
+    """Seconds up to the last expectation. Moves without a time are counted up to the last value of a
+    series.
+    """
+    expect = spec.expect
+    times = [*(each.at for each in expect.scores), *(each.at for each in expect.decisions)]
+    times += [each.until for each in expect.moves if each.until is not None]
+    end = max(map(seconds, times), default=0)
+    if any(each.until is None for each in expect.moves):
+        runs = (
+            (len(expand(each.values)) - 1) * fleet.scorers[each.scorer].spec.scoring.params.interval
+            for each in spec.given.series
+        )
+        end = max([end, *runs])
+    return min(end, MOST_SECONDS)

@@ -11,10 +11,8 @@ from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import Overview
-from gitops_dsf.views.status.moves import application_views
-from gitops_dsf.views.status.placements import placement_views, state_of
-from gitops_dsf.views.status.queue import queue_view
-from gitops_dsf.views.status.refuges import failover_views
+from gitops_dsf.views.status.placements import application_views, placement_views, state_of
+from gitops_dsf.views.status.queue import failover_views, queue_view
 from gitops_dsf.views.status.scores import scorer_views
 
 

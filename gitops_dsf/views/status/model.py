@@ -12,8 +12,7 @@ from msgspec import Struct
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.unread import Unread
-from gitops_dsf.views.status.queue import QueueView
-from gitops_dsf.views.status.refuges import FailoverView
+from gitops_dsf.views.status.queue import FailoverView, QueueView
 
 
 class Cell(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -12,7 +12,7 @@ import pytest
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.resources import CLUSTERS
 from gitops_dsf.hubreader.hub import Hub, whole
-from gitops_dsf.views.doctor.registry import CHECKS
+from gitops_dsf.views.doctor.examine import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.agent.http import Answer, Fault, Seen
 from tests.support.apiserver import ApiServer, serving

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from unittest import mock
 
-from gitops_dsf.cli.table import table
-from gitops_dsf.cli.terminal import wrapped
+from gitops_dsf.cli.terminal import table, wrapped
 
 ROWS = [["edge-1", "taint maintenance=true:NoSelect is not tolerated"], ["eu-north-1", "short"]]
 

@@ -8,9 +8,8 @@ from typing import Final
 from packaging.version import Version
 
 from dsf_wire.constants import DSF_GROUP
-from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, images_of, name_of, version_of
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
-from gitops_dsf.views.doctor.version import images_of, version_of
 from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")

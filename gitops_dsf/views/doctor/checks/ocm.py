@@ -1,5 +1,5 @@
-"""Checks Open Cluster Management: installed, recent enough, with the required feature gates; and its
-clusters.
+"""Checks Open Cluster Management: installed, recent enough, with the required feature gates; its clusters,
+and the agents that it installs.
 """
 
 import json
@@ -8,10 +8,18 @@ from typing import Any, Final
 
 from packaging.version import Version
 
+from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
-from gitops_dsf.views.doctor.facts import Facts, Source, name_of, on_cluster
+from gitops_dsf.views.doctor.facts import (
+    Facts,
+    Source,
+    condition,
+    name_of,
+    namespace_of,
+    on_cluster,
+    version_of,
+)
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
-from gitops_dsf.views.doctor.version import version_of
 from gitops_dsf.wording import names_text, plural
 
 GROUPS: Final = {
@@ -125,3 +133,25 @@ def clusters(facts: Facts) -> Iterator[Finding]:
     yield ok(
         f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are available"
     )
+
+
+def agents(facts: Facts) -> Iterator[Finding]:
+    """Are the agents that OCM installs Available?"""
+    states = sorted(facts.of(Source.ADDON_STATES), key=namespace_of)
+    for item in states:
+        cluster = namespace_of(item)
+        applied = [condition(item, kind) or {} for kind in ("RegistrationApplied", "ManifestApplied")]
+        failed = next((one for one in applied if one.get("status") == "False"), None)
+        if failed is not None:
+            fix = facts.command("-n", cluster, "describe", "managedclusteraddon", ADDON_NAME)
+            why = f"{failed['type']} is False: {failed.get('reason')}: {failed.get('message')}"
+            yield error(f"agent of {cluster}: {why}", fix, subject=cluster)
+            continue
+        available = condition(item, "Available")
+        if available is None or available.get("status") != "True":
+            fix = on_cluster(cluster, f"describe deployment {ADDON_NAME}")
+            why = "OCM has not reported on it yet"
+            if available:
+                why = f"{available.get('reason')}: {available.get('message')}"
+            yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
+    yield ok(f"{plural(len(states), 'agent')}, all Available")

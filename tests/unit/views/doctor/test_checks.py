@@ -12,7 +12,7 @@ import pytest
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.doctor import Facts, Source, examine
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
-from gitops_dsf.views.doctor.registry import CHECKS
+from gitops_dsf.views.doctor.examine import CHECKS
 from gitops_dsf.views.status import Part
 from tests.support.healthyhub import CLUSTERS, altered, conditions, facts, run, workload
 from tests.support.hubobjects import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_dsf.views.doctor.version import images_of, version_of
+from gitops_dsf.views.doctor.facts import images_of, version_of
 from tests.support.healthyhub import workload
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.simulator import simulate
-from gitops_dsf.views.preview.bounds import certainty
-from gitops_dsf.views.preview.nextscores import Unknown
+from gitops_dsf.views.preview.nextscores import Unknown, certainty
 
 NAMES = ("a", "b", "c", "d")
 NOW = "2026-06-01T00:00:00Z"
