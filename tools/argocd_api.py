@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +37,7 @@ _KEPT: Final = (
     "x-kubernetes-preserve-unknown-fields",
 )
 _SHARED: Final = 300
-"""A part that is written more than once and is longer than this becomes a definition."""
+"""An object whose text is longer than this becomes a definition."""
 
 
 def module(name: str, go: str) -> tuple[str, Path]:
@@ -54,97 +53,49 @@ def _said(*command: str) -> str:
     ).stdout
 
 
-def application_set(argocd: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The structural schema of `spec` of an ApplicationSet without its prose, and the parts that it repeats,
-    by name.
+def spec_of(crd: Path, *, definitions: dict[str, str] | None = None) -> dict[str, Any]:
+    """The structural schema of `spec` in a CRD without its prose. Long objects go into `definitions`, name by
+    text, because an ApplicationSet repeats them.
     """
-    text = (argocd / "manifests" / "crds" / "applicationset-crd.yaml").read_text(encoding="utf-8")
-    [version] = yaml.safe_load(text)["spec"]["versions"]
-    whole = _kept(version["schema"]["openAPIV3Schema"]["properties"]["spec"])
-    found: Counter[str] = Counter()
-    _count(whole, found)
-    shared = sorted(
-        (text for text, count in found.items() if count > 1 and len(text) > _SHARED),
-        key=lambda text: (len(text), text),
-    )
-    names = {text: f"d{index}" for index, text in enumerate(shared)}
-    definitions = {names[text]: _referring(json.loads(text), names, inside=True) for text in shared}
-    return _referring(whole, names), definitions
+    [version] = yaml.safe_load(crd.read_text(encoding="utf-8"))["spec"]["versions"]
+    return _kept(version["schema"]["openAPIV3Schema"]["properties"]["spec"], definitions)
 
 
-def placement(ocm: Path) -> dict[str, Any]:
-    """The structural schema of `spec` of a Placement without its prose."""
-    [version] = yaml.safe_load((ocm / PLACEMENTS).read_text(encoding="utf-8"))["spec"]["versions"]
-    spec = _kept(version["schema"]["openAPIV3Schema"]["properties"]["spec"])
-    # OCM takes any other text for a toleration that matches no taint.
-    spec["properties"]["tolerations"]["items"]["properties"]["operator"]["enum"] = ["Equal", "Exists", ""]
-    return spec
-
-
-def _kept(schema: dict[str, Any]) -> dict[str, Any]:
+def _kept(schema: dict[str, Any], definitions: dict[str, str] | None) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key in _KEPT:
         if key in schema:
             value = schema[key]
             if key == "properties":
-                value = {name: _kept(inside) for name, inside in sorted(value.items())}
+                value = {name: _kept(inside, definitions) for name, inside in sorted(value.items())}
             elif key in {"items", "additionalProperties"} and isinstance(value, dict):
-                value = _kept(value)
+                value = _kept(value, definitions)
             elif key == "required":  # the API server fills in defaults first
                 value = [name for name in value if "default" not in schema["properties"].get(name, {})]
             kept[key] = value
-    return kept
-
-
-def _text(schema: dict[str, Any]) -> str:
-    return json.dumps(schema, sort_keys=True)
-
-
-def _parts(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    inside = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
-    return [one for one in inside if isinstance(one, dict)]
-
-
-def _count(schema: dict[str, Any], found: Counter[str]) -> None:
-    text = _text(schema)
-    found[text] += 1
-    if found[text] == 1:
-        for part in _parts(schema):
-            _count(part, found)
-
-
-def _referring(schema: dict[str, Any], names: dict[str, str], *, inside: bool = False) -> dict[str, Any]:
-    if not inside and (name := names.get(_text(schema))) is not None:
-        return {"$ref": name}
-    replaced = dict(schema)
-    if "properties" in schema:
-        replaced["properties"] = {name: _referring(one, names) for name, one in schema["properties"].items()}
-    for key in ("items", "additionalProperties"):
-        if isinstance(schema.get(key), dict):
-            replaced[key] = _referring(schema[key], names)
-    return replaced
+    text = json.dumps(kept, sort_keys=True)
+    if definitions is None or len(text) <= _SHARED:
+        return kept
+    return {"$ref": definitions.setdefault(text, f"d{len(definitions)}")}
 
 
 def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
     """The names of the functions that a template of Argo CD can call: Go's own, sprig's and Argo CD's."""
-    own = (Path(_said(go, "env", "GOROOT").strip()) / "src" / "text" / "template" / "funcs.go").read_text(
-        encoding="utf-8"
-    )
-    generic = (sprig / "functions.go").read_text(encoding="utf-8")
-    folder = argocd / "applicationset" / "utils"
-    utils = (folder / "utils.go").read_text(encoding="utf-8")
-    bound = (folder / "template_functions.go").read_text(encoding="utf-8")  # to the template that calls them
+    own = Path(_said(go, "env", "GOROOT").strip()) / "src" / "text" / "template" / "funcs.go"
+    utils = argocd / "applicationset" / "utils"
     names = {
-        *re.findall(r'"(\w+)":', _between(own, "func builtins() FuncMap {", "\n}")),
-        *re.findall(r'"(\w+)":', _between(generic, "var genericMap = ", "\n}")),
-        *re.findall(r'sprigFuncMap\["(\w+)"\] =', utils),
-        *re.findall(r'template\.FuncMap\{"(\w+)":', bound),
+        *_names(own, r'"(\w+)":', start="func builtins() FuncMap {"),
+        *_names(sprig / "functions.go", r'"(\w+)":', start="var genericMap = "),
+        *_names(utils / "utils.go", r'sprigFuncMap\["(\w+)"\] ='),
+        *_names(utils / "template_functions.go", r'template\.FuncMap\{"(\w+)":'),
     }
-    return sorted(names - set(re.findall(r'delete\(sprigFuncMap, "(\w+)"\)', utils)))
+    return sorted(names - set(_names(utils / "utils.go", r'delete\(sprigFuncMap, "(\w+)"\)')))
 
 
-def _between(text: str, start: str, end: str) -> str:
-    return text.partition(start)[2].partition(end)[0]
+def _names(file: Path, pattern: str, *, start: str | None = None) -> list[str]:
+    """What matches in a file, or only in its block that begins so."""
+    text = file.read_text(encoding="utf-8")
+    return re.findall(pattern, text.partition(start)[2].partition("\n}")[0] if start else text)
 
 
 def content(go: str = "go") -> str:
@@ -152,15 +103,23 @@ def content(go: str = "go") -> str:
     version, argocd = module(ARGOCD, go)
     sprig_version, sprig = module(SPRIG, go)
     ocm_version, ocm = module(OCM_API, go)
-    spec, definitions = application_set(argocd)
+    definitions: dict[str, str] = {}
+    application_set = spec_of(argocd / "manifests/crds/applicationset-crd.yaml", definitions=definitions)
+    placement = spec_of(ocm / PLACEMENTS)
+    # OCM takes any other text for a toleration that matches no taint.
+    placement["properties"]["tolerations"]["items"]["properties"]["operator"]["enum"] = [
+        "Equal",
+        "Exists",
+        "",
+    ]
     parts = {
         "argocd": version,
         "sprig": sprig_version,
         "ocm": ocm_version,
         "functions": functions(argocd, sprig, go),
-        "applicationSet": spec,
-        "definitions": definitions,
-        "placement": placement(ocm),
+        "applicationSet": application_set,
+        "definitions": {name: json.loads(text) for text, name in definitions.items()},
+        "placement": placement,
     }
     lines = (f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}" for name, part in parts.items())
     return "{" + ",\n".join(lines) + "}\n"
