@@ -4,19 +4,28 @@ one of the command line, and one of the metrics.
 They are never edited by hand. The site has all. `python -m tools.reference` writes those that are kept.
 """
 
+import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from prometheus_client import CollectorRegistry
+
+from dsf_agent.configuration import settings
+from dsf_agent.metrics.registry import Metrics as AgentMetrics
+from dsf_runtime.clock import HubClock, SystemClock
+from dsf_wire.dimension import LABELS
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of
+from gitops_dsf.cli.main import VERBS, verb_parser
 from gitops_dsf.cli.scaffold import repo_template
 from gitops_dsf.cli.schematree import write_tree
+from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 from gitops_dsf.repository.model.base import Schema, rules_of
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import kind_schema
-from tools.clireference import cli_page
-from tools.metricsreference import metrics_page
 
 _TEMPLATE: Final = repo_template()
 _FLEETS: Final = (
@@ -26,8 +35,20 @@ _FLEETS: Final = (
 )
 """Where examples of all kinds are: the first one of a kind is shown."""
 _SOURCES_PAGE: Final = "scores/sources.md"
+_AGENT_PAGE: Final = "operate/agent.md"
+_ALERTS_PAGE: Final = "operate/monitoring.md"
 _KEPT: Final = ("dynamicscorer.md", "fleetrepository.md", "scoredapplication.md")
-_GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
+_FIELDS_HEAD: Final = "| field | type | default | meaning |\n|---|---|---|---|"
+_METRICS_HEAD: Final = "| metric | type | labels | meaning |\n|---|---|---|---|"
+_GENERATED: Final = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
+
+
+class _Field(NamedTuple):
+    row: str
+    inside: str
+    """The path of the fields below it."""
+    model: str
+    """The name of the model that has them; empty if there are none."""
 
 
 def reference_pages() -> Mapping[str, str]:
@@ -57,15 +78,16 @@ def _index() -> str:
 def _page(api_version: str, kind: str) -> str:
     schema = kind_schema(api_version, kind)
     lines = [_GENERATED, f"# {kind}", "", f"`{api_version}`. {_sentence(schema)}", "", *_example(kind), ""]
-    lines += ["## Fields", "", *_table(_rows(schema, schema["$defs"])), ""]
-    rules = sorted(
-        {f"- `{path}`: {rule.message}." for path, model in _models(schema) for rule in rules_of(model)}
-    )
+    fields = list(_fields(schema, schema["$defs"]))
+    lines += ["## Fields", "", _FIELDS_HEAD, *(field.row for field in fields), ""]
+    rules = {f"- `{field.inside}`: {rule.message}." for field in fields for rule in rules_of(field.model)}
     if rules:
-        lines += ["Between fields:", "", *rules, ""]
-    if status := _status(kind):
+        lines += ["Between fields:", "", *sorted(rules), ""]
+    [*crd] = (one for one in crds() if one["spec"]["names"]["kind"] == kind)
+    status = crd[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] if crd else {}
+    if "properties" in status:
         lines += ["## Status", "", "Written on the hub by the reconciler, never by people.", ""]
-        lines += [*_table(_rows(status, {}, "status")), ""]
+        lines += [_FIELDS_HEAD, *(field.row for field in _fields(status, {}, "status")), ""]
     return "\n".join(lines)
 
 
@@ -79,37 +101,17 @@ def _example(kind: str) -> list[str]:
     return ["```yaml", *kept, "```"]
 
 
-def _table(rows: Iterator[str]) -> list[str]:
-    return ["| field | type | default | meaning |", "|---|---|---|---|", *rows]
-
-
-def _rows(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[str]:
-    required = set(schema.get("required", ()))
+def _fields(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[_Field]:
     for name, field in schema.get("properties", {}).items():
         path = f"{prefix}.{name}" if prefix else name
-        inner, _ = _resolved(field, definitions)
-        meaning, default = _sentence(field | inner | field), _default(name, field, required)
-        yield f"| `{path}` | {_type(field, definitions)} | {default} | {meaning} |"
-        child, suffix = (
-            (_resolved(inner["items"], definitions)[0], "[]") if inner.get("type") == "array" else (inner, "")
-        )
-        if "properties" in child:
-            yield from _rows(child, definitions, path + suffix)
-
-
-def _models(schema: Schema) -> Iterator[tuple[str, str]]:
-    """Path and model name of every object below a schema that has fields."""
-
-    def walk(node: Schema, path: str) -> Iterator[tuple[str, str]]:
-        inner, model = _resolved(node, schema["$defs"])
-        if model:
-            yield path, model
+        inner, model = _resolved(field, definitions)
+        meaning, default = _sentence(field | inner | field), _default(name, field, schema.get("required", ()))
+        row = f"| `{path}` | {_type(field, definitions)} | {default} | {meaning} |"
         if inner.get("type") == "array":
-            yield from walk(inner["items"], f"{path}[]")
-        for name, child in inner.get("properties", {}).items():
-            yield from walk(child, f"{path}.{name}" if path else name)
-
-    yield from walk(schema, "")
+            path += "[]"
+            inner, model = _resolved(inner["items"], definitions)
+        yield _Field(row, path, model)
+        yield from _fields(inner, definitions, path)
 
 
 def _resolved(field: Schema, definitions: Schema) -> tuple[Schema, str]:
@@ -154,7 +156,7 @@ def _bounds(field: Schema) -> str:
     return f", at least {low}" if low is not None else ""
 
 
-def _default(name: str, field: Schema, required: set[str]) -> str:
+def _default(name: str, field: Schema, required: Collection[str]) -> str:
     if name in required:
         return "required"
     default: Any = field.get("default")
@@ -170,12 +172,57 @@ def _sentence(field: Schema) -> str:
     return " ".join(description.split()).replace("|", "\\|")
 
 
-def _status(kind: str) -> Schema:
-    for crd in crds():
-        if crd["spec"]["names"]["kind"] == kind:
-            status: Schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
-            return status if "properties" in status else {}
-    return {}
+def cli_page() -> str:
+    """The page of the command line: what every program prints with --help."""
+    lines = [
+        "# Command line",
+        "",
+        f"What `gitops-dsf VERB --help` prints, and [the agent](../../{_AGENT_PAGE}) on each cluster.",
+        "",
+        *(f"- [{name}](#{name}): {verb.help}" for name, verb in VERBS.items()),
+        "",
+    ]
+    for name in VERBS:
+        lines += _section(name, verb_parser(name), heading="##")
+    lines += _section("gitops-dsf-agent", settings.parser(), heading="##")
+    return "\n".join(lines)
+
+
+def _section(name: str, parser: argparse.ArgumentParser, *, heading: str) -> Iterator[str]:
+    parser.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=100)
+    yield from (f"{heading} {name}", "", "```text", parser.format_help().strip(), "```", "")
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for child, child_parser in action.choices.items():
+                yield from _section(f"{name} {child}", child_parser, heading=f"{heading}#")
+
+
+def metrics_page() -> str:
+    """The page of the metrics of the agent and of the reconciler, as the programs export them."""
+    agent = AgentMetrics(cluster="")
+    agent.watch_hub_offset(HubClock(clock=SystemClock()))
+    raw = "Raw score of the last cycle. Missing labels are empty, values are cut at 256 characters."
+    raw_labels = (CLUSTER_LABEL, *map(label_of, LABELS), SCORE_NAME_LABEL)
+    alerts = f"[Monitoring](../../{_ALERTS_PAGE}) has alerts."
+    lines = [f"# Metrics\n\n{alerts} Histograms have `_bucket`, `_count` and `_sum`.\n"]
+    lines += ["## Of the agent\n\nThe usual `process_*` metrics are there, too.\n", _METRICS_HEAD]
+    lines += [_family(METRIC, "gauge", raw_labels, raw), *_families(agent.registry)]
+    lines += ["\n## Of the reconciler\n\nThe leader exports them.\n", _METRICS_HEAD]
+    lines += [*_families(ReconcilerMetrics().registry), ""]
+    return "\n".join(lines)
+
+
+def _families(registry: CollectorRegistry) -> Iterator[str]:
+    for collector in list(registry._collector_to_names):  # noqa: SLF001 - the client has no list of collectors
+        for family in collector.collect():
+            if not family.name.startswith("process_"):
+                labels = getattr(collector, "_labelnames", ()) or getattr(family, "_labelnames", ())
+                name = f"{family.name}_total" if family.type == "counter" else family.name
+                yield _family(name, family.type, labels, family.documentation)
+
+
+def _family(name: str, kind: str, labels: tuple[str, ...], meaning: str) -> str:
+    return f"| `{name}` | {kind} | {', '.join(f'`{label}`' for label in labels)} | {meaning} |"
 
 
 if __name__ == "__main__":

@@ -40,24 +40,21 @@ def groups(front_page: str) -> Mapping[str, list[str]]:
     return {title: _ROW.findall(text) for title, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def sources(docs: Path, *, repository: str | None = REPOSITORY) -> Mapping[str, str]:
+def sources(*, repository: str | None = REPOSITORY) -> Mapping[str, str]:
     """The Markdown of each page of the site. The front page and that of the fields have the navigation, and
     links to files outside of the folder lead to the source repository, once it is published.
     """
-    pages = {
-        page.relative_to(docs).as_posix(): _with_absolute_links(page, repository)
-        for page in sorted(docs.rglob("*.md"))
-    }
-    pages |= {f"{_FIELDS}/{name}": text for name, text in reference_pages().items()}
-    front_page = pages.pop("README.md")
-    navigation = groups(front_page)
-    index = f"{_FIELDS}/README.md"
-    pages[index] += _toctree("", sorted(reference_pages().keys() - {"README.md"}))
-    whole = "".join(_toctree(title, listed) for title, listed in {**navigation, "Fields": [index]}.items())
-    return {"index.md": front_page + whole, **pages}
+    fields = reference_pages()
+    pages = {page.relative_to(DOCS).as_posix(): _linked(page, repository) for page in DOCS.rglob("*.md")}
+    pages |= {f"{_FIELDS}/{name}": text for name, text in fields.items()}
+    front_page, index = pages.pop("README.md"), f"{_FIELDS}/README.md"
+    navigation = {**groups(front_page), "Fields": [index]}
+    front_page += "".join(_toctree(f":caption: {title}\n", listed) for title, listed in navigation.items())
+    pages[index] += _toctree("", [name for name in fields if name != "README.md"])
+    return {"index.md": front_page, **pages}
 
 
-def _with_absolute_links(page: Path, repository: str | None) -> str:
+def _linked(page: Path, repository: str | None) -> str:
     def absolute(link: re.Match[str]) -> str:
         text, path, anchor = link.groups(default="")
         target = Path(os.path.normpath(page.parent / path))
@@ -70,8 +67,7 @@ def _with_absolute_links(page: Path, repository: str | None) -> str:
     return _LINK.sub(absolute, page.read_text(encoding="utf-8"))
 
 
-def _toctree(title: str, pages: Sequence[str]) -> str:
-    caption = f":caption: {title}\n" if title else ""
+def _toctree(caption: str, pages: Sequence[str]) -> str:
     return f"\n```{{toctree}}\n:hidden:\n{caption}\n" + "\n".join(pages) + "\n```\n"
 
 
@@ -81,7 +77,7 @@ def build(out: Path) -> int:
     """
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-site-") as temporary:
         folder = Path(temporary) / "source"
-        for path, text in sources(DOCS).items():
+        for path, text in sources().items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dsf_agent.errors import Reason
 from tests.support import yamlfast
-from tools.metricsreference import metrics_page
+from tools.reference import metrics_page
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/operate/agent.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.metrics import Metrics
-from tools.metricsreference import metrics_page
+from tools.reference import metrics_page
 
 DOCS = Path(__file__).parents[3] / "docs"
 PREFIX = "gitops_dsf_reconciler_"

@@ -17,14 +17,14 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 
 def test_the_front_page_and_the_fields_have_trees_of_pages() -> None:
-    pages = sources(DOCS)
+    pages = sources()
     assert pages["index.md"].split(":caption: Start")[1].split()[0] == "start/quickstart.md"
     assert "dynamicscorer.md" in pages["reference/fields/README.md"].split("{toctree}")[1].split()
     assert set(pages) == (PAGES - {"README.md"}) | {"index.md"} | FIELDS
 
 
 def test_links_out_of_the_folder_lead_to_the_source() -> None:
-    pages = sources(DOCS, repository="https://forge.internal/project")
+    pages = sources(repository="https://forge.internal/project")
     source = "https://forge.internal/project/blob/main/CONTRIBUTING.md"
     assert f"[CONTRIBUTING]({source})" in pages["contributing/architecture.md"]
     assert f"[CONTRIBUTING]({source}#the-hub-suite)" in pages["contributing/tests.md"]
