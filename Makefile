@@ -106,7 +106,7 @@ wheel: install ## the five distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
 
 images: install ## three OCI images and their bills of materials into dist/ (buildah; IMAGES="agent cli" for some, ARCHITECTURE=arm64, BASE=another base)
-	$(PY) -m tools.images $(IMAGES) $(addprefix --architecture ,$(ARCHITECTURE)) $(addprefix --base ,$(BASE)) --out dist
+	$(PY) -m tools.release --images $(IMAGES) $(addprefix --architecture ,$(ARCHITECTURE)) $(addprefix --base ,$(BASE)) --out dist
 
 site: install ## the documentation site into dist/site; a broken link fails the build
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group site --inexact

@@ -4,28 +4,97 @@
 images with their bills of materials, CRDs and JSON Schemas, and SHA256SUMS. Built twice from the same commit,
 all files but the images have the same bytes. `python -m tools.release --notes v1.2.0` prints the section of
 CHANGELOG.md, and fails for a tag that is not the version of the checkout, or has none.
+
+`--images [agent|reconciler|cli ...]` builds images/*.Containerfile and nothing else: OCI archives, with
+buildah. It works as root and, where user namespaces are allowed, for everybody. Where the public Python image
+cannot be pulled, `sh images/base.sh` makes another base, to be named with --base.
 """
 
 import argparse
+import datetime as dt
 import hashlib
-import shutil
+import json
+import os
+import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
-from tools import images
 from tools import version as versions
-from tools.images import ROOT, ImageError, run, uv
 
+ROOT: Final = Path(__file__).parents[1]
 SUMS: Final = "SHA256SUMS"
+IMAGES: Final = {"agent": "/opt/agent", "reconciler": "/opt/gitops-dsf", "cli": "/opt/gitops-dsf"}
+"""The images, and the virtual environment in each."""
+_COMPONENTS: Final = """
+import importlib.metadata
+for one in importlib.metadata.distributions():
+    print("pypi", one.metadata["Name"].lower().replace("_", "-"), one.version)
+for line in open("/var/lib/dpkg/status", encoding="utf-8"):
+    key, _, value = line.strip().partition(": ")
+    if key == "Package": name = value
+    elif key == "Version": print("deb/debian", name, value)
+"""
+
+
+class BuildError(Exception):
+    """Something cannot be built; the message says why and what to do."""
+
+
+def image(name: str, *, out: Path, base: str, architecture: str, epoch: int) -> None:
+    """Build one image; print the archive and its digest. Raises BuildError."""
+    version = versions.current(ROOT)
+    tag = f"localhost/gitops-dsf-{name}:{version}-{architecture}"
+    options = [f"--file=images/{name}.Containerfile", f"--tag={tag}", f"--timestamp={epoch}"]
+    options += [f"--build-arg=PYTHON_IMAGE={base}"] if base else []
+    run("buildah", "build", "--format=oci", f"--platform=linux/{architecture}", *options, ".")
+    container = run("buildah", "from", "--pull-never", tag).strip()
+    try:
+        said = run("buildah", "run", container, f"{IMAGES[name]}/bin/python", "-c", _COMPONENTS)
+    finally:
+        run("buildah", "rm", container)
+    archive = out / f"gitops-dsf-{name}-{version}-{architecture}.oci.tar"
+    with tempfile.NamedTemporaryFile("r") as file:
+        run("buildah", "push", f"--digestfile={file.name}", tag, f"oci-archive:{archive}:{version}")
+        digest = file.read().strip()
+    document = bill(f"gitops-dsf-{name}", version, digest=digest, epoch=epoch, listed=said)
+    archive.with_name(archive.name.replace(".oci.tar", ".cdx.json")).write_text(document, encoding="utf-8")
+    print(f"{archive.name}: {archive.stat().st_size / 1e6:.0f} MB, {digest}", flush=True)
+
+
+def bill(name: str, version: str, *, digest: str, epoch: int, listed: str) -> str:
+    """The bill of materials as CycloneDX 1.6. `listed` has a line for each Debian package and each Python
+    distribution: kind, name and version.
+    """
+
+    def component(kind: str, name: str, version: str) -> dict[str, str]:
+        purl = f"pkg:{kind}/{quote(name)}@{quote(version, safe='')}"
+        kind = "container" if kind == "oci" else "library"
+        return {"type": kind, "bom-ref": purl, "name": name, "version": version, "purl": purl}
+
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, digest)}",
+        "version": 1,
+        "metadata": {
+            "timestamp": dt.datetime.fromtimestamp(epoch, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "component": {**component("oci", name, digest), "version": version},
+        },
+        "components": [component(*line.split()) for line in sorted(set(listed.splitlines()))],
+    }
+    return json.dumps(document, indent=2) + "\n"
 
 
 def distributions(out: Path) -> None:
     """The sdist of each distribution and the wheel built from it, with the backend of the lock file."""
     command = ("build", "--all-packages", "--no-build-isolation", "--python", sys.executable)
-    uv(*command, "--no-create-gitignore", "--out-dir", str(out), epoch=images.source_date())
+    uv(*command, "--no-create-gitignore", "--out-dir", str(out), epoch=source_date())
 
 
 def schemas(out: Path) -> None:
@@ -54,33 +123,65 @@ def notes(root: Path, tag: str) -> str:
     return f"{text}\n"
 
 
+def machine() -> str:
+    """The architecture of this machine, as registries name it."""
+    name = os.uname().machine
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(name, name)
+
+
+def source_date() -> int:
+    """SOURCE_DATE_EPOCH, or the time of the last commit."""
+    return int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct"))
+
+
+def uv(*words: str, epoch: int) -> None:
+    """Run uv of the lock file in the checkout. Raises BuildError."""
+    run(str(Path(sys.executable).with_name("uv")), "--quiet", *words, SOURCE_DATE_EPOCH=str(epoch))
+
+
+def run(*command: str, **environment: str) -> str:
+    """Run a program in the checkout. Raises BuildError."""
+    # A container of a pipeline can make no network and no processes of its own for a build.
+    settings = {"BUILDAH_ISOLATION": "chroot", **os.environ, **environment}
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise BuildError(f"there is no {command[0]} here: apt-get install {command[0]}") from None
+    if done.returncode != 0:
+        raise BuildError(f"{' '.join(command[:3])}: {(done.stdout + done.stderr).strip()[-2000:]}")
+    return done.stdout
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 1 when a part cannot be built; then no file changes. Also when there are no notes."""
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)")
     parser.add_argument("--without-images", action="store_true", help="images need buildah")
+    parser.add_argument("--images", nargs="*", choices=IMAGES, help="only these images (default: all)")
+    parser.add_argument("--architecture", default=machine(), help="amd64 or arm64 (default: %(default)s)")
     parser.add_argument("--base", default="", help="image with Python (default: the public one)")
     parser.add_argument("--notes", metavar="TAG", help="only print the notes of a tag, such as v1.2.0")
     given = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="gitops-dsf-release-") as scratch:
-        built = Path(scratch)
-        try:
-            if given.notes is not None:
-                sys.stdout.write(notes(ROOT, given.notes))
-                return 0
-            words = ["--out", str(built), "--base", given.base]
-            if not given.without_images and (status := images.main(words)):
-                return status
-            distributions(built)
-            schemas(built)
-        except (ImageError, ValueError) as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 1
-        (built / SUMS).write_text(sums(built), encoding="ascii")
-        given.out.mkdir(parents=True, exist_ok=True)
-        for path in sorted(built.iterdir()):
-            shutil.move(path, given.out / path.name)
-            print(given.out / path.name)
+    out: Path = given.out.absolute()
+    try:
+        if given.notes is not None:
+            sys.stdout.write(notes(ROOT, given.notes))
+            return 0
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".release-", dir=out) as scratch:
+            built = Path(scratch)
+            for name in () if given.without_images else given.images or IMAGES:
+                options = {"base": given.base, "architecture": given.architecture}
+                image(name, out=built, epoch=source_date(), **options)
+            if given.images is None:
+                distributions(built)
+                schemas(built)
+                (built / SUMS).write_text(sums(built), encoding="ascii")
+            for path in sorted(built.iterdir()):
+                print(path.replace(out / path.name))
+    except (BuildError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

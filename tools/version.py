@@ -61,8 +61,7 @@ def places(root: Path) -> list[Place]:
 
 def bump(root: Path, version: str) -> list[str]:
     """Writes a version to every place and returns the changed paths."""
-    old = current(root)
-    changed = []
+    old, changed = current(root), []
     for path, text in texts(root):
         new = text
         for pattern in _patterns(root, path, old):
@@ -100,22 +99,19 @@ def texts(root: Path) -> Iterator[tuple[str, str]]:
                 yield path, stream.read()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints or sets the version."""
+def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:
+    """Prints or sets the version of the checkout."""
     parser = argparse.ArgumentParser(prog="tools.version", description=__doc__)
     parser.add_argument("version", nargs="?", help="the new version, such as 0.2.0")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout (default: this one)")
-    chosen = parser.parse_args(arguments)
-    root: Path = chosen.root.resolve()
-    old = current(root)
-    if chosen.version is None:
+    new, old = parser.parse_args(arguments).version, current(root)
+    if new is None:
         different = [place for place in places(root) if place.version != old]
         print(old, *("{}:{}: {}".format(*place) for place in different), sep="\n")
         return 1 if different else 0
-    if not _VERSION.fullmatch(chosen.version):
-        print(f"{chosen.version!r} is not a version; write three numbers, as in 1.2.0rc1", file=sys.stderr)
+    if not _VERSION.fullmatch(new):
+        print(f"{new!r} is not a version; write three numbers, as in 1.2.0rc1", file=sys.stderr)
         return 2
-    print(*bump(root, chosen.version), sep="\n")
+    print(*bump(root, new), sep="\n")
     return 0
 
 

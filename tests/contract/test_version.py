@@ -126,14 +126,14 @@ def test_every_place_installs_the_same_uv() -> None:
 def test_a_bump_leaves_no_old_version_behind(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The second bump has no look-alikes: no other program has that version."""
     before = saying(copy, version.current(ROOT))
-    assert version.main([NEXT, "--root", str(copy)]) == 0
+    assert version.main([NEXT], root=copy) == 0
     output = capsys.readouterr()
     assert output.err == ""
     changed = set(output.out.splitlines())
     assert "uv.lock" in changed
     assert changed == saying(copy, NEXT)
     assert [path for path in before - changed if not says_other_versions(path)] == []
-    assert version.main([AFTER, "--root", str(copy)]) == 0
+    assert version.main([AFTER], root=copy) == 0
     assert saying(copy, NEXT) == set()
     assert saying(copy, AFTER) == changed
     assert {place.version for place in version.places(copy)} == {AFTER}
@@ -143,7 +143,7 @@ def test_a_place_that_disagrees_is_named(copy: Path, capsys: pytest.CaptureFixtu
     file = copy / "packages/wire/dsf_wire/__init__.py"
     text = file.read_text("utf-8")
     file.write_text(re.sub(r'(__version__ = )".*"', r'\1"0.0.9"', text), "utf-8")
-    assert version.main(["--root", str(copy)]) == 1
+    assert version.main([], root=copy) == 1
     assert "packages/wire/dsf_wire/__init__.py:3: 0.0.9\n" in capsys.readouterr().out
     file.write_text(text, "utf-8")
 
@@ -153,6 +153,6 @@ def test_what_is_no_version_changes_nothing(
     copy: Path, wrong: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = version.current(copy)
-    assert version.main([wrong, "--root", str(copy)]) == 2
+    assert version.main([wrong], root=copy) == 2
     assert "write three numbers" in capsys.readouterr().err
     assert version.current(copy) == before

@@ -22,8 +22,9 @@ from tests.hub.controlplane.pki import Authority
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.registry import Registry
 from tests.hub.scenario import realimages
-from tools import images, version
-from tools.images import ROOT
+from tools import version
+from tools.release import IMAGES as NAMES
+from tools.release import ROOT, bill
 
 pytestmark = [pytest.mark.family("cosign")]
 
@@ -31,7 +32,7 @@ WORKFLOW = ROOT / ".github/workflows/release.yaml"
 STEP = "Push, sign and attest the images"
 VERSION = version.current(ROOT)
 ARCHITECTURES = ("amd64", "arm64")
-IMAGES = [f"gitops-dsf-{name}" for name in images.IMAGES]
+IMAGES = [f"gitops-dsf-{name}" for name in NAMES]
 OWNER = "Team"
 SIGNATURE = "https://sigstore.dev/cosign/sign/v1"
 TOKEN = "a-token"
@@ -123,8 +124,8 @@ def release(dist: Path) -> None:
             target = dist / f"{image}-{VERSION}-{architecture}"
             realimages.archive(root, Path(f"{target}.oci.tar"), architecture=architecture)
             listed = f"deb/debian base-files 12\npypi {image} {VERSION}"
-            bill = images.bill(image, VERSION, digest=architecture, epoch=0, listed=listed)
-            Path(f"{target}.cdx.json").write_text(bill, encoding="utf-8")
+            document = bill(image, VERSION, digest=architecture, epoch=0, listed=listed)
+            Path(f"{target}.cdx.json").write_text(document, encoding="utf-8")
 
 
 def programs(folder: Path) -> Path:

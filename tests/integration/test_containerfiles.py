@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import main
-from tools import images, version
-from tools.images import ROOT, uv
+from tools import release, version
+from tools.release import ROOT, uv
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
 PROGRAMS = ("podman", "runc", "buildah", "mmdebstrap")
 VERSION = version.current(ROOT)
-OURS = [f"gitops-dsf-{name}" for name in images.IMAGES]
+OURS = [f"gitops-dsf-{name}" for name in release.IMAGES]
 BASE = "localhost/python"
 WHEELS = "/opt/wheels"
 CONFINED = ("--rm", "--read-only", "--network=none", "--cap-drop=all", "--security-opt=no-new-privileges")
@@ -65,7 +65,7 @@ def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
     podman = Podman(folder=folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONTAINERS_STORAGE_CONF", str(folder / "storage.conf"))
-        images.run("sh", "images/base.sh", BASE)
+        release.run("sh", "images/base.sh", BASE)
         public = base_of(ROOT / "packages/scorer/dsf_scorer/template/Containerfile.tmpl")
         with_wheels(folder, public)
         yield podman
@@ -92,14 +92,14 @@ def with_wheels(folder: Path, image: str) -> None:
     (context / "Containerfile").write_text(
         f"FROM {BASE}\nCOPY wheels {WHEELS}\nENV PIP_FIND_LINKS={WHEELS}\n", encoding="utf-8"
     )
-    images.run("buildah", "build", f"--tag={image}", str(context))
+    release.run("buildah", "build", f"--tag={image}", str(context))
 
 
 @pytest.fixture(scope="module")
 def built(podman: Podman) -> Podman:
-    assert images.main(["--base", BASE, "--out", str(podman.folder)]) == 0
+    assert release.main(["--images", "--base", BASE, "--out", str(podman.folder)]) == 0
     for name in OURS:
-        podman("tag", f"localhost/{name}:{VERSION}-{images.machine()}", name)
+        podman("tag", f"localhost/{name}:{VERSION}-{release.machine()}", name)
     return podman
 
 
@@ -154,7 +154,7 @@ def test_a_pipeline_validates_and_renders_in_the_image(built: Podman) -> None:
 def test_the_image_of_a_new_scorer_answers(podman: Podman, tmp_path: Path) -> None:
     project = tmp_path / "cpu-mean"
     assert main(["scorer", "new", "cpu-mean", "--dir", str(project)]) == 0
-    images.run("buildah", "build", "--tag=cpu-mean", str(project))
+    release.run("buildah", "build", "--tag=cpu-mean", str(project))
     podman("run", "--detach", "--name=scorer", *CONFINED, *LIMITS, "cpu-mean")
     try:
         ask = (

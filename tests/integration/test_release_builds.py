@@ -17,7 +17,7 @@ from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tools import release as command
 from tools import version
-from tools.images import ROOT, source_date
+from tools.release import ROOT, source_date
 
 UV = Path(sys.executable).with_name("uv")
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]

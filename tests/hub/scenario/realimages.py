@@ -13,7 +13,7 @@ import pytest
 from tests.hub.controlplane import node, registry
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.registry import Registry
-from tools import images
+from tools import release
 
 GIVEN = "GITOPS_DSF_IMAGES"
 BUILDERS = ("buildah", "mmdebstrap")
@@ -55,19 +55,19 @@ def build(names: Sequence[str], folder: Path) -> dict[str, Path]:
     """
     if given := os.environ.get(GIVEN):
         return _archives(names, Path(given))
-    assert images.main([*names, "--base", base(), "--out", str(folder)]) == 0
+    assert release.main(["--images", *names, "--base", base(), "--out", str(folder)]) == 0
     return _archives(names, folder)
 
 
 def base() -> str:
     """The image with Python, made where it is absent."""
-    if not images.run("buildah", "images", "--quiet", "--filter", f"reference={BASE}"):
-        images.run("sh", "images/base.sh", BASE)
+    if not release.run("buildah", "images", "--quiet", "--filter", f"reference={BASE}"):
+        release.run("sh", "images/base.sh", BASE)
     return BASE
 
 
 def _archives(names: Sequence[str], folder: Path) -> dict[str, Path]:
-    architecture = images.machine()
+    architecture = release.machine()
     found = {name: sorted(folder.glob(f"gitops-dsf-{name}-*-{architecture}.oci.tar")) for name in names}
     if absent := [name for name, archives in found.items() if len(archives) != 1]:
         raise AssertionError(f"{folder} must have one archive of {', '.join(absent)}: run make images")
@@ -78,8 +78,8 @@ def archive(context: Path, target: Path, *, architecture: str) -> None:
     """The archive of what a folder with a Containerfile says."""
     image = f"localhost/{target.name.removesuffix('.oci.tar')}"
     platform = f"--platform=linux/{architecture}"
-    images.run("buildah", "build", "--format=oci", platform, f"--tag={image}", str(context))
-    images.run("buildah", "push", image, f"oci-archive:{target}:test")
+    release.run("buildah", "build", "--format=oci", platform, f"--tag={image}", str(context))
+    release.run("buildah", "push", image, f"oci-archive:{target}:test")
 
 
 def publish(running: Registry, binaries: Binaries, folder: Path, *, names: Sequence[str]) -> Images:
@@ -101,5 +101,5 @@ def sandbox(binaries: Binaries, folder: Path) -> Path:
         'FROM scratch\nCOPY pause /pause\nUSER 65535:65535\nENTRYPOINT ["/pause"]\n', encoding="utf-8"
     )
     target = folder / "pause.oci.tar"
-    archive(root, target, architecture=images.machine())
+    archive(root, target, architecture=release.machine())
     return target
