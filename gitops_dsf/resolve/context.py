@@ -122,6 +122,8 @@ class Context:
 Rule = Callable[[Context], Iterator[Diagnostic]]
 SETTINGS: Final = "settings"
 """For rules about the settings themselves, which must be there, too."""
+CLUSTERS: Final = "clusters"
+"""For rules about what the clusters of the inventory have: there must be one."""
 PLACEMENTS: Final = ("Placement", "ScoredApplication", "ScoredPlacement")
 NEEDS: Final[dict[Rule, tuple[str, ...]]] = {}
 """What each decorated rule needs."""
@@ -131,7 +133,7 @@ def needs(*kinds: str) -> Callable[[Rule], Rule]:
     """Decorates a rule that concludes something from what is not written, or not selected: it is asked only
     if every object of these kinds can be read.
     """
-    if unknown := {*kinds} - {*FOLDER_OF_KIND, SETTINGS}:
+    if unknown := {*kinds} - {*FOLDER_OF_KIND, SETTINGS, CLUSTERS}:
         raise ValueError(f"there is no kind {min(unknown)}")
 
     def remember(rule: Rule) -> Rule:

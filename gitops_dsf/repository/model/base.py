@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -31,7 +31,10 @@ DnsName = Annotated[str, Field(pattern=DNS_SUBDOMAIN, min_length=1, max_length=2
 Labels = dict[str, str]
 
 
-def each_once(names: list[str]) -> list[str]:
+TextT = TypeVar("TextT", bound=str)
+
+
+def each_once(names: list[TextT]) -> list[TextT]:
     """The API server refuses a pod that lists one pull secret twice."""
     doubled = {one for one in names if names.count(one) > 1}
     if doubled:

@@ -15,6 +15,7 @@ from gitops_dsf.repository.model.base import (
     Metadata,
     Rule,
     Ruled,
+    each_once,
     given,
     having,
 )
@@ -38,13 +39,6 @@ def _a_zone(name: str) -> str:
     return name
 
 
-def _each_once(days: list[Day]) -> list[Day]:
-    doubled = {one for one in days if days.count(one) > 1}
-    if doubled:
-        raise ValueError(f"{min(doubled)} is listed twice: remove one")
-    return days
-
-
 Moment = Annotated[str, Field(pattern=MOMENT), AfterValidator(_a_moment)]
 Clock = Annotated[str, Field(pattern=CLOCK)]
 
@@ -52,7 +46,7 @@ Clock = Annotated[str, Field(pattern=CLOCK)]
 class Schedule(Authored):
     """A window of every week, in local time."""
 
-    days: Annotated[list[Day], Field(min_length=1, max_length=7), AfterValidator(_each_once)]
+    days: Annotated[list[Day], Field(min_length=1, max_length=7), AfterValidator(each_once)]
     """Days on which it opens."""
     opens: Annotated[Clock, Field(alias="from")]
     """Local time at which it opens, such as "22:00"."""

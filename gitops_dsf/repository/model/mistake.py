@@ -155,11 +155,8 @@ def _diagnostic(
             hint or _describe(model, path),
             edits=() if right is None else (Edit(path, value=right),),
         )
-    return codes.BAD_VALUE.at(
-        document.at(path),
-        f"{name}: {_refused(first['input'])} is not allowed",
-        f"write {' or '.join(dict.fromkeys(rules))}",
-    )
+    message = f"{name}: {_refused(first['input'])} is not allowed"
+    return codes.BAD_VALUE.at(document.at(path), message, f"write {' or '.join(dict.fromkeys(rules))}")
 
 
 def _same_type(value: object, items: list[ErrorDetails]) -> bool:

@@ -267,13 +267,11 @@ class Agent(Authored):
     """Renders a ServiceMonitor into the add-on; none when absent."""
 
 
-class HubResources(Authored):
+class HubResources(Resources):
     """Requests and limits of the hub scorer's container."""
 
     requests: dict[str, Quantity] = {"cpu": "100m", "memory": "128Mi"}
-    """Resources that the scheduler reserves."""
     limits: dict[str, Quantity] = {"memory": "512Mi"}
-    """Resources that the container cannot exceed."""
 
 
 class HubScorer(Authored):

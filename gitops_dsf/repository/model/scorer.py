@@ -104,9 +104,7 @@ class Auth(Ruled):
             ),
             path=("oauth2",),
             cel="!(has(self.oauth2) && (has(self.tokenSecretRef) || self.serviceAccountToken))",
-            json={
-                "not": {"allOf": [given("oauth2"), {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD]}]},
-            },
+            json={"not": {"allOf": [given("oauth2"), {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD]}]}},
         ),
     )
 

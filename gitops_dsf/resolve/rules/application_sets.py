@@ -1,7 +1,7 @@
 """Checks ApplicationSets (docs/contributing/behaviour.md#the-clusterdecisionresource-generator)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
@@ -57,11 +57,9 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
     """The Placements that generators name must exist, in the namespace where decisions are looked up."""
     declared = context.declared
-    placements: dict[str, Item[RawPlacement] | Item[ScoredPlacement]] = {
-        item.name: item for item in declared.placements
-    }
-    placements |= {item.name: item for item in declared.scored_placements if item.name not in placements}
-    placements |= context.shared_placements
+    items: Sequence[Item[RawPlacement] | Item[ScoredPlacement]]
+    items = (*declared.scored_placements, *declared.placements, *context.shared_placements.values())
+    placements = {item.name: item for item in items}
     names = {*placements, *(item.name for item in declared.rankings)}
     for item in declared.application_sets:
         for place, name in _followed(item.document):

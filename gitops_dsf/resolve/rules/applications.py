@@ -53,11 +53,9 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
                     item.at(*place, "path"), message, "add path (. for the root of the repository), or chart"
                 )
             elif source.chart and not source.target_revision:
-                yield codes.MISSING_FIELD.at(
-                    item.at(*place, "targetRevision"),
-                    f"{dotted(place)}.targetRevision is missing: Argo CD wants the version of a chart",
-                    "add targetRevision (the version of the chart)",
-                )
+                message = f"{dotted(place)}.targetRevision is missing: Argo CD wants the version of a chart"
+                hint = "add targetRevision (the version of the chart)"
+                yield codes.MISSING_FIELD.at(item.at(*place, "targetRevision"), message, hint)
 
 
 def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
@@ -69,27 +67,21 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
             if not path.startswith("/") and inside.split("/")[0] != "..":
                 continue
             right = "/".join(part for part in inside.split("/") if part != "..") or "."
-            yield codes.SOURCE_PATH.at(
-                item.at(*place, "path"),
-                f"{path} is not a path inside of the repository: Argo CD refuses it",
-                f"write path: {right}, relative to the root of the repository",
-                edits=(Edit((*place, "path"), value=right),),
-            )
+            position = item.at(*place, "path")
+            message = f"{path} is not a path inside of the repository: Argo CD refuses it"
+            hint = f"write path: {right}, relative to the root of the repository"
+            yield codes.SOURCE_PATH.at(position, message, hint, edits=(Edit((*place, "path"), value=right),))
 
 
 def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
     """The API server refuses a field of the wrong shape, and unknown ones have no effect."""
     for item in context.declared.applications:
         application = item.value.spec.application
-        places = [
-            (*place, name)
-            for place, source in application.placed_sources
-            for name in (*_KINDS_OF_SOURCE, "ref")
-            if getattr(source, name) is not None
-        ]
-        for place in places:
-            schema = fields.part("template", "spec", "source", str(place[-1]))
-            yield from misfits(item.document, schema, *place)
+        for place, source in application.placed_sources:
+            for name in (*_KINDS_OF_SOURCE, "ref"):
+                if getattr(source, name) is not None:
+                    schema = fields.part("template", "spec", "source", name)
+                    yield from misfits(item.document, schema, *place, name)
         if application.sync_policy is not None:
             schema = fields.part("template", "spec", "syncPolicy")
             yield from misfits(item.document, schema, "spec", "application", "syncPolicy")
@@ -113,26 +105,19 @@ def _sources(document: Document, places: Sequence[Path]) -> Iterator[Diagnostic]
         if not isinstance(source, dict):
             continue
         if source.get("path") and source.get("chart"):
-            yield codes.AMBIGUOUS_SOURCE.at(
-                document.key_at((*place, "path")),
-                f"{dotted(place)} has path and chart: Argo CD takes the chart and does not read path",
-                "remove path, or chart",
-            )
+            position = document.key_at((*place, "path"))
+            message = f"{dotted(place)} has path and chart: Argo CD takes the chart and does not read path"
+            yield codes.AMBIGUOUS_SOURCE.at(position, message, "remove path, or chart")
         kinds = [name for name in _KINDS_OF_SOURCE if source.get(name) is not None]
         if len(kinds) > 1:
-            yield codes.AMBIGUOUS_SOURCE.at(
-                document.key_at((*place, kinds[1])),
-                f"{dotted(place)} has {names_text(kinds)}: Argo CD refuses more than one of them",
-                f"remove {names_text(kinds[1:])}",
-            )
+            position = document.key_at((*place, kinds[1]))
+            message = f"{dotted(place)} has {names_text(kinds)}: Argo CD refuses more than one of them"
+            yield codes.AMBIGUOUS_SOURCE.at(position, message, f"remove {names_text(kinds[1:])}")
         ref = source.get("ref")
         if isinstance(ref, str) and "{{" not in ref:
             if ref in refs:
-                yield codes.AMBIGUOUS_SOURCE.at(
-                    document.at((*place, "ref")),
-                    f"another source has the ref {ref}: Argo CD refuses the Application",
-                    "choose another name",
-                )
+                message = f"another source has the ref {ref}: Argo CD refuses the Application"
+                yield codes.AMBIGUOUS_SOURCE.at(document.at((*place, "ref")), message, "choose another name")
             elif ref and not _REF.fullmatch(ref):
                 yield codes.PLACEMENT_SHAPE.at(
                     document.at((*place, "ref")),
@@ -160,19 +145,18 @@ def _value_files(document: Document, places: Sequence[Path], refs: set[str]) -> 
 
 def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
     """Names of applications and Placements become label values."""
-    for item in context.declared.applications:
-        if len(item.name) > MAX_NAME:
-            message = (
-                f"{len(item.name)} characters; the name becomes a label value, which has at most {MAX_NAME}"
-            )
-            yield codes.LONG_NAME.at(item.position, message, "choose a shorter name")
-    for placement in (*context.declared.placements, *context.declared.scored_placements):
-        if len(placement.name) > MAX_NAME:
-            message = (
-                f"{len(placement.name)} characters; OCM labels its decisions with the name, and a label value"
-                f" has at most {MAX_NAME}"
-            )
-            yield codes.LONG_NAME.at(placement.position, message, "choose a shorter name")
+    declared = context.declared
+    for items, what in (
+        (declared.applications, "the name becomes a label value, which"),
+        (
+            (*declared.placements, *declared.scored_placements),
+            "OCM labels its decisions with the name, and a label value",
+        ),
+    ):
+        for item in items:
+            if len(item.name) > MAX_NAME:
+                message = f"{len(item.name)} characters; {what} has at most {MAX_NAME}"
+                yield codes.LONG_NAME.at(item.position, message, "choose a shorter name")
 
 
 def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:

@@ -12,7 +12,7 @@ from gitops_dsf.hub.maintenance import MOST_WINDOWS, Period, clock_change, toget
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.maintenance import Maintenance
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
 from gitops_dsf.resolve.rankings import is_paced
 from gitops_dsf.resolve.rules.target_clusters import eligible
 from gitops_dsf.resolve.targets import clusters_of, window_of
@@ -27,18 +27,13 @@ def windows_open(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.maintenance:
         spec = item.value.spec
         if spec.schedule is not None and spec.schedule.opens == spec.schedule.closes:
-            yield codes.WINDOW_NEVER_OPENS.at(
-                item.at("spec", "schedule", "to"),
-                f"the window opens and closes at {spec.schedule.opens}",
-                "write a later time; one before `from` is on the next day",
-            )
+            message = f"the window opens and closes at {spec.schedule.opens}"
+            hint = "write a later time; one before `from` is on the next day"
+            yield codes.WINDOW_NEVER_OPENS.at(item.at("spec", "schedule", "to"), message, hint)
         window = window_of(spec)
         if isinstance(window, Period) and window.empty:
-            yield codes.WINDOW_NEVER_OPENS.at(
-                item.at("spec", "end"),
-                f"the window ends before it begins, at {spec.start}",
-                "write a later end",
-            )
+            message = f"the window ends before it begins, at {spec.start}"
+            yield codes.WINDOW_NEVER_OPENS.at(item.at("spec", "end"), message, "write a later end")
 
 
 def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
@@ -202,27 +197,23 @@ def somebody_carries_it_out(context: Context) -> Iterator[Diagnostic]:
             yield codes.MAINTENANCE_NEEDS.at(position, message, "write reconciler.enabled: true")
         elif context.settings.pace is None and action != "Cordon":
             what = "moves applications by the pace" if action == "Drain" else "holds paced moves"
-            yield codes.MAINTENANCE_NEEDS.at(
-                position,
-                f"{action} {what}, and gitops-dsf.yaml has no spec.pace",
-                "write spec.pace there" + (", or action: Cordon" if action == "Drain" else ""),
-            )
+            message = f"{action} {what}, and gitops-dsf.yaml has no spec.pace"
+            hint = "write spec.pace there" + (", or action: Cordon" if action == "Drain" else "")
+            yield codes.MAINTENANCE_NEEDS.at(position, message, hint)
 
 
-@needs("ManagedCluster")
+@needs(CLUSTERS, "ManagedCluster")
 def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     """A misspelt name, or a selector that matches nothing, has no effect."""
-    for item in context.declared.maintenance if context.inventory.clusters else ():
+    for item in context.declared.maintenance:
         spec = item.value.spec
         for index, name in enumerate(spec.clusters or ()):
             if name not in context.inventory.clusters:
                 yield _unknown(context, item, "clusters", index, name)
         if spec.cluster_selector is not None and not clusters_of(spec, context.inventory):
-            yield codes.MATCHES_NOTHING.at(
-                item.document.key_at(("spec", "clusterSelector")),
-                "clusterSelector matches no cluster of the inventory",
-                "correct the labels, or remove the maintenance",
-            )
+            position = item.document.key_at(("spec", "clusterSelector"))
+            message = "clusterSelector matches no cluster of the inventory"
+            yield codes.MATCHES_NOTHING.at(position, message, "correct the labels, or remove the maintenance")
 
 
 @needs("ScoredApplication")
@@ -235,11 +226,8 @@ def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
             if found is None:
                 yield _unknown(context, item, "applications", index, name)
             elif context.settings.pace is not None and not _is_paced(context, found):
-                yield codes.PACE_FIELD.at(
-                    item.at("spec", "applications", index),
-                    f"{name} is not paced: there is nothing to freeze",
-                    "remove it",
-                )
+                message = f"{name} is not paced: there is nothing to freeze"
+                yield codes.PACE_FIELD.at(item.at("spec", "applications", index), message, "remove it")
 
 
 def _is_paced(context: Context, item: Item[ScoredApplication]) -> bool:
@@ -250,8 +238,6 @@ def _unknown(context: Context, item: Item[Maintenance], field: str, index: int, 
     clusters = field == "clusters"
     kind, folder = ("ManagedCluster", "clusters") if clusters else ("ScoredApplication", "apps")
     known = context.inventory.clusters if clusters else {each.name for each in context.declared.applications}
-    return codes.UNKNOWN_IN_MAINTENANCE.at(
-        item.at("spec", field, index),
-        f"there is no {kind} {name} in {folder}/",
-        did_you_mean(name, known) or "remove it",
-    )
+    position = item.at("spec", field, index)
+    message = f"there is no {kind} {name} in {folder}/"
+    return codes.UNKNOWN_IN_MAINTENANCE.at(position, message, did_you_mean(name, known) or "remove it")

@@ -54,11 +54,9 @@ def _cluster(
     if not context.inventory.clusters or masked_clusters(mask, context.inventory):
         return
     if mask.cluster_name is None:
-        yield codes.MATCHES_NOTHING.at(
-            item.document.key_at(("spec", "masks", index, "clusterSelector")),
-            "clusterSelector matches no cluster of the inventory",
-            "correct the labels, or remove the mask",
-        )
+        position = item.document.key_at(("spec", "masks", index, "clusterSelector"))
+        message = "clusterSelector matches no cluster of the inventory"
+        yield codes.MATCHES_NOTHING.at(position, message, "correct the labels, or remove the mask")
     elif is_glob(mask.cluster_name):
         message = f"{mask.cluster_name} matches no cluster of the inventory"
         yield codes.MATCHES_NOTHING.at(

@@ -46,17 +46,13 @@ def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
         return
     position = context.repository.at("spec", "pace")
     if context.is_upstream:
-        yield codes.PACE_WITHOUT_RECONCILER.at(
-            position,
-            "the reconciler keeps the pace, and with delivery.mode UpstreamController there is none",
-            "write delivery.mode: ManifestWork, or remove pace",
-        )
+        message = "the reconciler keeps the pace, and with delivery.mode UpstreamController there is none"
+        hint = "write delivery.mode: ManifestWork, or remove pace"
+        yield codes.PACE_WITHOUT_RECONCILER.at(position, message, hint)
     elif not context.settings.reconciler.enabled:
-        yield codes.PACE_WITHOUT_RECONCILER.at(
-            position,
-            "the reconciler keeps the pace, and reconciler.enabled is false: no application would move",
-            "write reconciler.enabled: true, or remove pace",
-        )
+        message = "the reconciler keeps the pace, and reconciler.enabled is false: no application would move"
+        hint = "write reconciler.enabled: true, or remove pace"
+        yield codes.PACE_WITHOUT_RECONCILER.at(position, message, hint)
 
 
 @needs("FleetRepository")
@@ -85,11 +81,8 @@ def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose scores have this name would move applications."""
     for scorer in context.scorers.values():
         if scorer.score_name and scorer.resource_name == MOVES_SCORE:
-            yield codes.BAD_VALUE.at(
-                scorer.at("scoring.params.name"),
-                f"the AddOnPlacementScore {MOVES_SCORE} carries out paced moves",
-                "give the score another name",
-            )
+            message = f"the AddOnPlacementScore {MOVES_SCORE} carries out paced moves"
+            yield codes.BAD_VALUE.at(scorer.at("scoring.params.name"), message, "give the score another name")
 
 
 def _listed(weights: Iterable[int]) -> str:

@@ -229,8 +229,6 @@ def _rankings(document: Document) -> Iterator[Diagnostic]:
             yield codes.DUPLICATE_COORDINATE.at(position, message, "keep one entry")
         seen.add(key)
     if scored and not steady:
-        yield codes.NO_STEADY.at(
-            document.key_at((*_POLICY, "configurations")),
-            "without Steady a workload moves as soon as another cluster is one point better",
-            "add the BuiltIn prioritizer Steady with a weight",
-        )
+        position = document.key_at((*_POLICY, "configurations"))
+        message = "without Steady a workload moves as soon as another cluster is one point better"
+        yield codes.NO_STEADY.at(position, message, "add the BuiltIn prioritizer Steady with a weight")

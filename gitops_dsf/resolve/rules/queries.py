@@ -36,11 +36,8 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
                 yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint, severity=severity)
         query = scorer.spec.source.params.query
         if scorer.source_type == "Prometheus" and query and not split(query[:MAX_QUERY]):
-            yield codes.PROMQL.at(
-                scorer.at("source.params.query"),
-                "PromQL: there is no expression in it",
-                "write a PromQL expression",
-            )
+            message = "PromQL: there is no expression in it"
+            yield codes.PROMQL.at(scorer.at("source.params.query"), message, "write a PromQL expression")
         if len(query) > MAX_QUERY:
             message = f"PromQL: more than {MAX_QUERY} characters"
             yield codes.PROMQL.at(scorer.at("source.params.query"), message, "use recording rules")

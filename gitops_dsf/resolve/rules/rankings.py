@@ -19,19 +19,15 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.rankings:
         scores = item.value.spec.scores
         if scores and not any(score.weight for score in scores):
-            yield codes.BAD_VALUE.at(
-                item.at("spec", "scores", 0, "weight"),
-                "every weight is 0: nothing ranks the clusters",
-                "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too",
-            )
+            position = item.at("spec", "scores", 0, "weight")
+            hint = "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too"
+            yield codes.BAD_VALUE.at(position, "every weight is 0: nothing ranks the clusters", hint)
             continue
         for index, score in enumerate(scores):
             if score.weight == 0:
-                yield codes.ZERO_WEIGHT.at(
-                    item.at("spec", "scores", index, "weight"),
-                    f"with weight 0 the score {score.scorer} has no effect",
-                    "remove the entry, or give it a weight",
-                )
+                position = item.at("spec", "scores", index, "weight")
+                message = f"with weight 0 the score {score.scorer} has no effect"
+                yield codes.ZERO_WEIGHT.at(position, message, "remove the entry, or give it a weight")
 
 
 def stickiness_keeps(context: Context) -> Iterator[Diagnostic]:
@@ -118,38 +114,18 @@ def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
 
 @needs("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
-    """At least one eligible cluster must publish each score of a ranking."""
-    for item, path, score in context.ranked:
+    """At least one cluster that may be chosen must publish each score of a ranking or a raw Placement."""
+    for ranking, path, score in context.ranked:
         scorer = context.complete.get(score.scorer)
         if scorer is not None:
-            yield from _unpublished(
-                context,
-                scorer,
-                item,
-                (*path, "scorer"),
-                clusters=eligible(context, item),
-                candidates=f"that are eligible for {item.name}",
-                here="here",
-            )
-
-
-@needs("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
-def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnostic]:
-    """The same for raw Placements. Skips Placements whose clusters are not known."""
+            clusters = eligible(context, ranking)
+            yield from _unpublished(context, scorer, ranking, (*path, "scorer"), clusters=clusters)
     scorers = {scorer.resource_name: scorer for scorer in context.complete.values()}
     for item in context.declared.placements:
-        clusters = choosable(context, item)
+        choice = choosable(context, item)
         for place, name in resources_ranked_by(item.document):
             if name in scorers:
-                yield from _unpublished(
-                    context,
-                    scorers[name],
-                    item,
-                    place,
-                    clusters=clusters,
-                    candidates=f"that {item.name} may choose",
-                    here="from this Placement",
-                )
+                yield from _unpublished(context, scorers[name], item, place, clusters=choice)
 
 
 def _unpublished(
@@ -159,21 +135,19 @@ def _unpublished(
     path: Path,
     *,
     clusters: frozenset[str] | None,
-    candidates: str,
-    here: str,
 ) -> Iterator[Diagnostic]:
     """Reports a score at `path` that none of `clusters` publishes; None if it is not certain which count."""
+    is_raw = item.document.kind == "Placement"
     if scorer.spec.score_destination == "None":
         message = f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
-        yield codes.SCORE_NOT_RUNNING.at(
-            item.at(*path), message, "write scoreDestination: AddOnPlacementScore in the scorer"
-        )
+        hint = "write scoreDestination: AddOnPlacementScore in the scorer"
+        yield codes.SCORE_NOT_RUNNING.at(item.at(*path), message, hint)
     elif scorer.spec.suspend:
         message = f"{scorer.name} is suspended: its scores are removed everywhere"
-        yield codes.SCORE_SUSPENDED.at(
-            item.at(*path), message, f"remove the score {here} while the scorer is suspended"
-        )
+        hint = f"remove the score {'from this Placement' if is_raw else 'here'} while the scorer is suspended"
+        yield codes.SCORE_SUSPENDED.at(item.at(*path), message, hint)
     elif clusters and clusters.isdisjoint(context.target_clusters[scorer.name]):
-        message = f"{scorer.name} runs on none of the {len(clusters)} clusters {candidates}"
+        which = f"that {item.name} may choose" if is_raw else f"that are eligible for {item.name}"
+        message = f"{scorer.name} runs on none of the {len(clusters)} clusters {which}"
         hint = "correct its clusterSelector or the masks, or choose other clusters"
         yield codes.SCORE_NOT_RUNNING.at(item.at(*path), message, hint)

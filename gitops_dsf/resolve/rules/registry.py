@@ -7,7 +7,7 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.resolve import rules
-from gitops_dsf.resolve.context import NEEDS, SETTINGS, Context, Rule
+from gitops_dsf.resolve.context import CLUSTERS, NEEDS, SETTINGS, Context, Rule
 from gitops_dsf.resolve.rules.selectors import invalid_selectors
 
 _SHAPE: Final = {"context": Context, "return": Iterator[Diagnostic]}
@@ -26,6 +26,8 @@ def findings(context: Context) -> Iterator[Diagnostic]:
     unknown = {kind for kind, _ in context.declared.left_out} | ({"ManagedCluster"} if invalid else set())
     if context.declared.repository is None:
         unknown.add(SETTINGS)
+    if not context.inventory.clusters:
+        unknown.add(CLUSTERS)
     yield from invalid
     for rule in RULES:
         if unknown.isdisjoint(NEEDS.get(rule, ())):

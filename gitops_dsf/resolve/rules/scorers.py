@@ -1,6 +1,7 @@
 """Checks single scorers: completeness, durations against limits, scorers by query, default scores."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Final
 
 from dsf_wire.constants import MAX_POINTS, default_ttl_seconds
@@ -22,11 +23,9 @@ def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
             required.append(("source.params.step", scorer.spec.source.params.step, "two points"))
         for field, value, between in required:
             if value == 0 and scorer.has(field):
-                yield codes.NOT_POSITIVE.at(
-                    scorer.at(field),
-                    f"{field.rpartition('.')[2]} is 0; it must be at least 1 second",
-                    f"write the seconds between {between}, such as 60",
-                )
+                message = f"{field.rpartition('.')[2]} is 0; it must be at least 1 second"
+                hint = f"write the seconds between {between}, such as 60"
+                yield codes.NOT_POSITIVE.at(scorer.at(field), message, hint)
 
 
 def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
@@ -51,18 +50,12 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.each_variant:
         if scorer.source_type != "None" or scorer.spec.scored_by_query or context.waits_for_lock(scorer):
             continue
-        source = scorer.spec.source
-        written = {
-            "source.params.query": scorer.spec.source.params.query,
-            "source.host": source.host,
-            "source.params.range": scorer.spec.source.params.range,
-            "source.params.step": scorer.spec.source.params.step,
-        }
-        name = next((field for field, value in written.items() if value), None)
+        fields = ("source.params.query", "source.host", "source.params.range", "source.params.step")
+        name = next((field for field in fields if attrgetter(field)(scorer.spec)), None)
         if name is None:
             continue
         why, hint = "there is no query", "write source.params.query"
-        if source.type:
+        if scorer.spec.source.type:
             why, hint = "source.type is None", "write source.type: Prometheus, or remove the source"
         yield codes.UNASKED_SOURCE.at(
             scorer.at(name), f"{name} has no effect: {why}, so the scoring API gets no series", hint

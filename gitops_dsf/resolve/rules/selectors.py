@@ -1,6 +1,7 @@
 """Checks label selectors: whether Kubernetes accepts them, and whether they match a cluster."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +12,7 @@ from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_err
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
 from gitops_dsf.wording import shortened
 
 _MONITOR_SELECTOR: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
@@ -33,71 +34,55 @@ def invalid_selectors(context: Context) -> list[Diagnostic]:
     Neither OCM's CRDs nor ours check these, and one invalid selector breaks the whole hub
     (docs/contributing/behaviour.md#invalid-selectors).
     """
-    places = _all_selectors(context)
     return [
         found
-        for document, place in places
+        for document, place in _all_selectors(context)
         for found in invalid(document, place, value_at(document.data, place))
     ]
 
 
-@needs("FleetRepository", "ManagedCluster")
+@needs(CLUSTERS, "FleetRepository", "ManagedCluster")
 def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose selector matches no cluster runs nowhere."""
-    if not context.inventory.clusters:
-        return
     for scorer in context.scorers.values():
         selector = scorer.spec.cluster_selector
         if selector is not None and not context.inventory.selected(selector):
-            position = scorer.declared.document.key_at(("spec", "clusterSelector"))
-            message = f"no cluster of the inventory has these labels: {scorer.name} runs nowhere"
-            hint = _closest(context, selector) or "correct the labels, or label the clusters"
-            yield codes.MATCHES_NOTHING.at(
-                position, message, hint + IF_MEANT[context.unmatched], severity=context.unmatched
+            document = scorer.declared.document
+            found = _none(
+                context, selector, document, ("spec", "clusterSelector"), f"{scorer.name} runs nowhere"
             )
+            yield replace(found, hint=found.hint + IF_MEANT[context.unmatched], severity=context.unmatched)
 
 
-@needs(SETTINGS, "ManagedCluster")
+@needs(CLUSTERS, SETTINGS, "ManagedCluster")
 def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A ServiceMonitor whose selector matches no cluster is rendered nowhere."""
     repository = context.repository
-    if not context.inventory.clusters:
-        return
     monitor = repository.value.spec.agent.service_monitor
     selector = monitor.cluster_selector if monitor is not None else None
     if selector is not None and not context.inventory.selected(selector):
-        yield codes.MATCHES_NOTHING.at(
-            repository.document.key_at(_MONITOR_SELECTOR),
-            "no cluster of the inventory has these labels: no cluster gets the ServiceMonitor",
-            _closest(context, selector) or "correct the labels, or label the clusters",
-        )
+        effect = "no cluster gets the ServiceMonitor"
+        yield _none(context, selector, repository.document, _MONITOR_SELECTOR, effect)
 
 
-@needs(SETTINGS, "ManagedCluster")
+@needs(CLUSTERS, SETTINGS, "ManagedCluster")
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """An entry of spec.agent.rollout must select a cluster, and each of its fields must count on one."""
     repository = context.repository
-    if not context.inventory.clusters:
-        return
     taken = {name: set[str]() for name in ROLLOUT_FIELDS}
     for index, entry in enumerate(repository.value.spec.agent.rollout):
         selected = context.inventory.selected(entry.cluster_selector)
-        position = repository.document.key_at((*_ROLLOUT, index, "clusterSelector"))
+        place = (*_ROLLOUT, index, "clusterSelector")
         if not selected:
-            yield codes.MATCHES_NOTHING.at(
-                position,
-                "no cluster of the inventory has these labels: the entry has no effect",
-                _closest(context, entry.cluster_selector) or "correct the labels, or label the clusters",
-            )
+            effect = "the entry has no effect"
+            yield _none(context, entry.cluster_selector, repository.document, place, effect)
             continue
         dead = [name for name in entry.changed if selected <= taken[name]]
         if dead:
             fields = " and ".join(to_camel(name) for name in dead)
-            yield codes.DEAD_ROLLOUT.at(
-                position,
-                f"earlier entries set {fields} for all of its clusters: it has no effect here",
-                "move the entry up, give it another clusterSelector, or remove what has no effect",
-            )
+            message = f"earlier entries set {fields} for all of its clusters: it has no effect here"
+            hint = "move the entry up, give it another clusterSelector, or remove what has no effect"
+            yield codes.DEAD_ROLLOUT.at(repository.document.key_at(place), message, hint)
         for name in entry.changed:
             taken[name] |= selected
 
@@ -186,6 +171,14 @@ KEY_RULE = "a key is at most 63 letters, digits, '-', '_' and '.', with an optio
 VALUE_RULE = (
     "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
 )
+
+
+def _none(
+    context: Context, selector: LabelSelector, document: Document, place: Path, effect: str
+) -> Diagnostic:
+    message = f"no cluster of the inventory has these labels: {effect}"
+    hint = _closest(context, selector) or "correct the labels, or label the clusters"
+    return codes.MATCHES_NOTHING.at(document.key_at(place), message, hint)
 
 
 def _closest(context: Context, selector: LabelSelector) -> str:

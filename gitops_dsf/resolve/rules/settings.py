@@ -11,7 +11,7 @@ from gitops_dsf.published import REGISTRY
 from gitops_dsf.repository.load import SETTINGS_FILE, Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.reconciler import ReconcilerResources
-from gitops_dsf.repository.model.repository import HubResources, Resources, placeholder_url
+from gitops_dsf.repository.model.repository import Resources, placeholder_url
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
 from gitops_dsf.resolve.targets import settings_with
@@ -71,11 +71,9 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
         written = "; ".join(
             f"{field}: REGISTRY/{image}" for field, image in zip(fields, unset.values(), strict=True)
         )
-        yield codes.UNSET_IMAGE.at(
-            context.repository.at("spec", *next(iter(unset))),
-            f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start",
-            f"build the images, push them to a registry of yours, and write {written}",
-        )
+        message = f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start"
+        hint = f"build the images, push them to a registry of yours, and write {written}"
+        yield codes.UNSET_IMAGE.at(context.repository.at("spec", *next(iter(unset))), message, hint)
 
 
 def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
@@ -128,7 +126,7 @@ def _nodes(document: Document, path: Path, selector: Mapping[str, str]) -> Itera
 
 
 def _resources(
-    document: Document, path: Path, resources: Resources | HubResources | ReconcilerResources
+    document: Document, path: Path, resources: Resources | ReconcilerResources
 ) -> Iterator[Diagnostic]:
     """A request above its limit."""
     both = sorted(resources.requests.keys() & resources.limits.keys())
@@ -140,8 +138,6 @@ def _resources(
         request, limit = resources.requests[name], resources.limits[name]
         if parse(request).value > parse(limit).value:
             field = dotted((*path[1:], "resources"))
-            yield codes.POD_RESOURCES.at(
-                document.at((*path, "resources", "limits", name)),
-                f"{field}: the request of {request} {name} is above the limit of {limit}",
-                "write a larger limit, or a smaller request beside it",
-            )
+            message = f"{field}: the request of {request} {name} is above the limit of {limit}"
+            hint = "write a larger limit, or a smaller request beside it"
+            yield codes.POD_RESOURCES.at(document.at((*path, "resources", "limits", name)), message, hint)

@@ -14,7 +14,7 @@ from gitops_dsf.repository.load import SETTINGS_FILE, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, RawPlacement
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
 from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
@@ -25,11 +25,9 @@ from gitops_dsf.wording import did_you_mean
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     """Without clusters, nothing is delivered."""
     if not context.inventory.clusters and not context.is_upstream:
-        yield codes.NO_CLUSTERS.at(
-            Position(file=SETTINGS_FILE),
-            "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration",
-            "run gitops-dsf import --context HUB, or write clusters/*.yaml",
-        )
+        message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
+        hint = "run gitops-dsf import --context HUB, or write clusters/*.yaml"
+        yield codes.NO_CLUSTERS.at(Position(file=SETTINGS_FILE), message, hint)
 
 
 @needs("ManagedCluster", "DynamicScoringConfig")
@@ -60,20 +58,18 @@ def sets_exist(context: Context) -> Iterator[Diagnostic]:
             name = value_at(item.document.data, place)
             if isinstance(name, str) and not context.inventory.knows_set(name):
                 hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS])
-                yield codes.UNKNOWN_SET.at(
-                    item.at(*place),
-                    f"there is no ManagedClusterSet {name} in clusters/",
-                    hint or "write the set into clusters/, or name another",
-                )
+                message = f"there is no ManagedClusterSet {name} in clusters/"
+                hint = hint or "write the set into clusters/, or name another"
+                yield codes.UNKNOWN_SET.at(item.at(*place), message, hint)
 
 
-@needs("FleetRepository", "ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
+@needs(CLUSTERS, "FleetRepository", "ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
 def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
     """At least one cluster must be eligible."""
     for item in context.declared.rankings:
         rules = item.value.spec.placement
         known = all(map(context.inventory.knows_set, rules.cluster_sets))
-        if known and context.inventory.clusters and not eligible(context, item):
+        if known and not eligible(context, item):
             name = "clusterSelector" if rules.cluster_selector is not None else "clusterSets"
             path = ("spec", "placement", name)
             position = item.document.key_at(path) if item.document.has(path) else item.position

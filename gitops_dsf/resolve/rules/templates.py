@@ -14,14 +14,7 @@ from gitops_dsf.hub.labels import LabelIndex
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.target_clusters import eligible
-from gitops_dsf.resolve.template_parameters import (
-    DECIDED,
-    GIVEN,
-    Text,
-    read_of_clusters,
-    texts,
-    texts_of,
-)
+from gitops_dsf.resolve.template_parameters import DECIDED, GIVEN, Text, read_of_clusters, texts, texts_of
 from gitops_dsf.wording import did_you_mean, names_text
 
 GENERATOR: Final = "clusterDecisionResource"

@@ -39,11 +39,8 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
         for index, mask in enumerate(config.value.spec.masks):
             where: Path = ("spec", "masks", index)
             if mask.cluster_selector is not None:
-                yield codes.UPSTREAM_ONLY.at(
-                    config.document.key_at((*where, "clusterSelector")),
-                    "upstream's masks have no clusterSelector",
-                    _HINT,
-                )
+                position = config.document.key_at((*where, "clusterSelector"))
+                yield codes.UPSTREAM_ONLY.at(position, "upstream's masks have no clusterSelector", _HINT)
             for name, value in (("clusterName", mask.cluster_name or ""), ("scoreName", mask.score_name)):
                 if is_glob(value):
                     message = f"upstream compares names exactly; {value} would match nothing"

@@ -145,11 +145,8 @@ def _endpoint(
             name, position(), "put a token into a Secret on the spoke and name it with auth.tokenSecretRef"
         )
     if not query_allowed and (parts.query or parts.fragment):
-        yield codes.BAD_URL.at(
-            position(),
-            f"{name}: a host URL has no query or fragment",
-            "write scheme, host, port and at most a path",
-        )
+        message = f"{name}: a host URL has no query or fragment"
+        yield codes.BAD_URL.at(position(), message, "write scheme, host, port and at most a path")
 
 
 def _path(path: str, position: Callable[[], Position], name: str, example: str) -> Iterator[Diagnostic]:
