@@ -12,7 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.forge import FORGES, Answer, Forge, ForgeError, Kind, Sign
+from gitops_dsf.forge.address import Kind
+from gitops_dsf.forge.forge import Answer, Forge, ForgeError, Sign
+from gitops_dsf.forge.forges import FORGES
 
 PUSH_TOKEN: Final = "GITOPS_DSF_PUSH_TOKEN"  # noqa: S105 - the name of a variable
 COMMENT_TOKEN: Final = "GITOPS_DSF_COMMENT_TOKEN"  # noqa: S105 - the name of a variable

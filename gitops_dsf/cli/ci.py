@@ -142,7 +142,7 @@ def _preview(args: argparse.Namespace, pipeline: "Pipeline", settings: "FleetRep
 
 
 def _hand_on(preview: str, pipeline: "Pipeline") -> bool:
-    from gitops_dsf.forge import ForgeError
+    from gitops_dsf.forge.forge import ForgeError
     from gitops_dsf.views.preview.markdown import MARKER
 
     if pipeline.summary is not None:

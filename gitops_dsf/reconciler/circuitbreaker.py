@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.scorers.probes import HealthStatus
 
@@ -72,13 +73,7 @@ def count_scores(
 class ScorerState:
     """What is known of one DynamicScorer now."""
 
-    scorer: str
-    score: str
-    """Its score name. Agents compare it with the suspended names."""
-    has_api: bool
-    """Whether it has a scoring API."""
-    suspended_in_git: bool
-    """Whether spec.suspend is true: then agents do not run it, and remove its scores."""
+    scorer: DynamicScorer
     health: HealthStatus | None
     """By the hub's probes; None until this leader has probed it often enough."""
     counts: ScoreCounts
@@ -104,17 +99,17 @@ class CircuitBreaker:
         """
         self._remember(scorers, current, now)
         by_score: dict[str, list[ScorerState]] = {}
-        for state in sorted(scorers, key=lambda each: each.scorer):
-            by_score.setdefault(state.score, []).append(state)
+        for state in sorted(scorers, key=lambda each: each.scorer.name):
+            by_score.setdefault(state.scorer.score_name, []).append(state)
         found = {}
-        for score in sorted(current | {score for score in by_score if score}):
+        for score in sorted(current | by_score.keys()):
             why_changed = self._why_lifted if score in current else self._why_suspended
             if why := why_changed(score, by_score.get(score, []), now):
                 found[score] = why
         return found
 
     def _remember(self, scorers: Sequence[ScorerState], current: frozenset[str], now: float) -> None:
-        down = {state.scorer for state in scorers if state.health is HealthStatus.INACTIVE}
+        down = {state.scorer.name for state in scorers if state.health is HealthStatus.INACTIVE}
         self._down = {name: self._down.get(name, now) for name in down}
         self._suspended = {score: self._suspended.get(score, now) for score in current}
         self._trial_until = {score: until for score, until in self._trial_until.items() if until > now}
@@ -123,9 +118,9 @@ class CircuitBreaker:
         """Empty when it stays suspended."""
         if not group:
             return "no scorer has this score name"
-        if not any(state.has_api for state in group):
+        if all(state.scorer.scored_by_query for state in group):
             return "it has no scoring API"
-        if any(state.suspended_in_git for state in group):
+        if any(state.scorer.spec.suspend for state in group):
             return "git suspends it: spec.suspend is true"
         if any(state.health is HealthStatus.ACTIVE for state in group):
             return "its API answers the hub"
@@ -143,12 +138,12 @@ class CircuitBreaker:
         """Empty unless all scorers with this score name are down."""
         down = score not in self._trial_until and all(
             state.health is HealthStatus.INACTIVE
-            and now >= self._down[state.scorer] + self.hold
-            and not state.suspended_in_git
+            and now >= self._down[state.scorer.name] + self.hold
+            and not state.scorer.spec.suspend
             and state.counts.is_quorum(self.quorum_percent)
             for state in group
         )
-        seconds, counts = now - self._down.get(group[0].scorer, now), group[0].counts
+        seconds, counts = now - self._down.get(group[0].scorer.name, now), group[0].counts
         return (
             f"the hub's probes have failed for {seconds:.0f} s, and {counts.stale} of {counts.counted}"
             " clusters with a running agent have no fresh score"

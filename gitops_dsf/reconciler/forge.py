@@ -10,7 +10,7 @@ import httpx
 
 from dsf_runtime import answers, heads
 from dsf_runtime.calls import MAX_RETRY_AFTER, CallFault, as_call_faults, hide, retry_after
-from gitops_dsf.forge import Answer, ForgeError, Sign
+from gitops_dsf.forge.forge import Answer, ForgeError, Sign
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 
 SECONDS: Final = 60.0

@@ -199,7 +199,7 @@ def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Contro
     )
     suspension = SuspensionController(
         shared,
-        health=scorers.health,
+        health=scorers.prober.health,
         settings=spec.suspend,
         probe_interval=spec.probe.interval_seconds,
     )

@@ -25,7 +25,7 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import MOMENT
 from gitops_dsf.hub.snapshotfile import files as written
 from gitops_dsf.hub.timestamp import LATEST, in_utc
-from gitops_dsf.reconciler.git import Clone, keep_pushing, working_clone
+from gitops_dsf.reconciler.git.clone import Clone, keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.hub.view import HubView

@@ -113,14 +113,7 @@ class SuspensionController:
                 published=self._view.scores.of(item.resource).keys(),
                 scores=scores,
             )
-        return ScorerState(
-            scorer=item.name,
-            score=item.score_name,
-            has_api=not item.scored_by_query,
-            suspended_in_git=item.spec.suspend,
-            health=health,
-            counts=counts,
-        )
+        return ScorerState(scorer=item, health=health, counts=counts)
 
     async def _empty(self) -> None:
         """Empties a ConfigMap that a reconciler wrote. One that people made stays as it is."""

@@ -10,8 +10,9 @@ import pytest
 
 from gitops_dsf.ci.environment import Sender as PipelineSender
 from gitops_dsf.ci.environment import pipeline_of
-from gitops_dsf.forge import Forge, ForgeError, address_of
-from gitops_dsf.forge.github import Gitea as Client
+from gitops_dsf.forge.address import address_of
+from gitops_dsf.forge.forge import Forge, ForgeError
+from gitops_dsf.forge.forges import Gitea as Client
 from gitops_dsf.reconciler.forge import Sender
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.binaries import obtain

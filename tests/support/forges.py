@@ -2,8 +2,7 @@
 
 from typing import Final, Protocol
 
-from gitops_dsf.forge import Forge
-from gitops_dsf.forge.forge import CLOSED_BY_US
+from gitops_dsf.forge.forge import CLOSED_BY_US, Forge
 
 BRANCH: Final = "gitops-dsf/locks-1"
 MARKER: Final = "<!-- preview -->"

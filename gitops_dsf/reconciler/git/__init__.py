@@ -6,8 +6,3 @@ credentials  how git gets the secrets of a mounted folder, and which URLs it acc
 
 Every controller has a clone of its own (`working_clone`), so that none waits for another.
 """
-
-from gitops_dsf.reconciler.git.clone import Clone, keep_pushing, working_clone
-from gitops_dsf.reconciler.git.credentials import GitError
-
-__all__ = ["Clone", "GitError", "keep_pushing", "working_clone"]

@@ -14,7 +14,7 @@ import msgspec
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.lines import FILE, Read, appended, file_of, read
 from gitops_dsf.journal.record import Record
-from gitops_dsf.reconciler.git import Clone
+from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.journal.observing import continues
 from gitops_dsf.wording import plural
 

@@ -112,13 +112,7 @@ class MoveController:
             chosen = next((verdict for verdict in verdicts if verdict.action is Action.DELETE), None)
             if chosen is not None and isinstance(state, MoveState) and item.handover is not None:
                 outcome = await self._attempt(
-                    Candidate(
-                        set_name=name,
-                        set_uid=item.uid,
-                        handover=item.handover,
-                        state=state,
-                        verdict=chosen,
-                    )
+                    Candidate(item=item, handover=item.handover, state=state, verdict=chosen)
                 )
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
@@ -169,7 +163,7 @@ class MoveController:
 
     async def _attempt(self, candidate: Candidate) -> CopyVerdict:
         """Deletes the copy. Returns its verdict, or one that waits, with the reason."""
-        copy, uid, now = candidate.verdict.copy, candidate.set_uid, self._clock()
+        copy, uid, now = candidate.verdict.copy, candidate.item.uid, self._clock()
         before = self._not_before.get(uid)
         if outdated := self._view.untrusted(self._informers):
             return wait(copy, "InformerBroken", outdated)
@@ -193,7 +187,7 @@ class MoveController:
         else:
             self._not_before.pop(uid, None)
             self._deleted.append(self._clock())
-            await self._report.deleted(candidate.set_name, uid, candidate.verdict)
+            await self._report.deleted(candidate.item.name, uid, candidate.verdict)
             return candidate.verdict
         times = 1 if before is None else before.times + 1
         until = self._clock() + RETRIES.delay(times)

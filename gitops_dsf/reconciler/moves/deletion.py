@@ -109,8 +109,7 @@ def complete_decision(
 class Candidate:
     """A copy that may be deleted according to the informers."""
 
-    set_name: str
-    set_uid: str
+    item: ApplicationSet
     handover: Handover
     state: MoveState
     verdict: CopyVerdict
@@ -186,14 +185,14 @@ class CopyDeleter:
             ) from error
 
     async def _evaluate(self, candidate: Candidate) -> tuple[Versioned, tuple[Versioned, ...]]:
-        found = await self._application_set(candidate.set_name)
-        if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
-            raise Blocked("Changed", f"ApplicationSet {candidate.set_name} has changed")
+        found = await self._application_set(candidate.item.name)
+        if found is None or found.uid != candidate.item.uid or found.handover != candidate.handover:
+            raise Blocked("Changed", f"ApplicationSet {candidate.item.name} has changed")
         # Copies with the candidate's label that the ApplicationSet controls. Leaving out others only makes a
         # deletion less likely.
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
         listed = await self._api.listed(self._applications, versioned, labelSelector=label)
-        copies = {item.copy.uid: item for item in listed if item.copy.owner_uid == candidate.set_uid}
+        copies = {item.copy.uid: item for item in listed if item.copy.owner_uid == candidate.item.uid}
         reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies.values()} - {""}))
         # Read the decision last. Pages before status, as OCM writes them.
         name = candidate.handover.placement

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -13,20 +13,20 @@ from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
 from gitops_dsf.pacing.items import items_of, moving_in, pins_of, refuges_in
-from gitops_dsf.pacing.ledger import Ledger, Move, ledger_text
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase, ledger_text
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of, state_text
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.queue import Queue, queue_of, queue_text
-from gitops_dsf.pacing.stored import LEDGER_KEY, QUEUE_KEY, MovesError, read_moves
+from gitops_dsf.pacing.stored import LEDGER_KEY, QUEUE_KEY, MovesError, StoredMoves, read_moves
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
+from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.maintenance import DrainReporter
 from gitops_dsf.reconciler.moves.rules import is_good
 from gitops_dsf.reconciler.pacing.progress import advance
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
 from gitops_dsf.reconciler.pacing.refuges import RefugePlanner
-from gitops_dsf.reconciler.pacing.report import PaceReporter
 from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, situation_of
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model import reconciler as model
@@ -38,16 +38,6 @@ PAUSE_SECONDS: Final = 1.0
 """Shortest time between two looks."""
 TIMEOUT_SECONDS: Final = 1800.0
 """An arrival that nobody admitted and whose copy does not become healthy counts as ended after this time."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Stored:
-    """The ConfigMap as it was read."""
-
-    item: dict[str, Any] | None
-    ledger: Ledger
-    queue: Queue
-    maintenance: MaintenanceState
 
 
 class PaceController:
@@ -102,9 +92,14 @@ class PaceController:
             msg = "the maintenance is not known yet, and may freeze moves"
             raise ApiError(msg)
         now = self._api.now()
-        before = await self._read()
+        item = await self._stored.read()
+        try:
+            before = read_moves((item or {}).get("data"))
+        except MovesError as error:
+            # Nobody knows what is under way, so nothing may begin.
+            raise ApiError(str(error)) from error
         if self._pace is None:
-            await self._clear(before)
+            await self._clear(item, before)
             return
         paced = self._reader.paced()
         decided, unsettled = self._decided(paced)
@@ -128,9 +123,10 @@ class PaceController:
             admission = await self._admission(inputs, ledger, now)
         ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
-        if (ledger, queue, maintenance) != (before.ledger, before.queue, before.maintenance):
+        after = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
+        if after != before:
             # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
-            await self._write(before, ledger, queue, maintenance)
+            await self._write(item, after)
         self._shared.ledger = ledger
         refuges = await self._refuges.plan(
             inputs, ledger, pace=self._pace, published=refuges_in(published), now=now
@@ -194,32 +190,60 @@ class PaceController:
                 return False
         return True
 
-    async def _read(self) -> _Stored:
-        item = await self._stored.read()
-        try:
-            found = read_moves((item or {}).get("data"))
-        except MovesError as error:
-            # Nobody knows what is under way, so nothing may begin.
-            raise ApiError(str(error)) from error
-        return _Stored(item=item, ledger=found.ledger, queue=found.queue, maintenance=found.maintenance)
-
-    async def _write(
-        self, before: _Stored, ledger: Ledger, queue: Queue, maintenance: MaintenanceState
-    ) -> None:
+    async def _write(self, item: dict[str, Any] | None, moves: StoredMoves) -> None:
         data = {
-            LEDGER_KEY: ledger_text(ledger),
-            QUEUE_KEY: queue_text(queue),
-            MAINTENANCE_KEY: state_text(maintenance),
+            LEDGER_KEY: ledger_text(moves.ledger),
+            QUEUE_KEY: queue_text(moves.queue),
+            MAINTENANCE_KEY: state_text(moves.maintenance),
         }
-        await self._stored.write(before.item, data)
+        await self._stored.write(item, data)
 
-    async def _clear(self, before: _Stored) -> None:
+    async def _clear(self, item: dict[str, Any] | None, before: StoredMoves) -> None:
         """Takes away what an earlier pace left."""
-        nothing = Ledger(), Queue(), MaintenanceState()
-        if (before.ledger, before.queue, before.maintenance) != nothing:
-            await self._write(before, *nothing)
+        if before != StoredMoves():
+            await self._write(item, StoredMoves())
         await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
 
 
 def _admit(inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:
     return admit(situation_of(inputs, ledger=ledger, pace=pace, now=now))
+
+
+class PaceReporter:
+    """Compares the ledger before and after a look."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._events, self._metrics, self._view = shared.events, shared.metrics, shared.view
+
+    async def show(self, before: Ledger, after: Ledger, queue: Queue, *, now: float) -> None:
+        """Reports what was admitted, what ended, and what waits."""
+        known = {(each.placement, each.target, each.since): each for each in before.moves}
+        for move in after.moves:
+            earlier = known.get((move.placement, move.target, move.since))
+            if earlier is None and move.admitted:
+                self._metrics.paced_moves_admitted.inc()
+                await self._say(move, "MoveAdmitted", f"{_way(move)}: {move.gain or 0.0:+.1f} points")
+            elif earlier is not None and earlier.under_way and move.phase is Phase.ENDED and move.admitted:
+                self._metrics.paced_moves_duration.observe(now - move.since)
+                await self._say(move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s")
+            elif earlier is not None and move.phase is Phase.WITHDRAWN and earlier.phase is Phase.ADMITTED:
+                await self._say(
+                    move, "MoveWithdrawn", f"{_way(move)}: OCM did not follow; is {move.target} eligible?"
+                )
+        self._metrics.paced_moves_waiting.set(Counter((each.reason,) for each in queue.waiting))
+        self._metrics.paced_moves_waiting_seconds.set(
+            now - min((each.since for each in queue.waiting), default=now)
+        )
+        self._metrics.paced_moves_under_way.set(sum(each.admitted for each in after.under_way))
+
+    async def _say(self, move: Move, reason: str, message: str) -> None:
+        LOG.info("%s %s: %s", reason, move.placement, message)
+        namespace, _, name = move.placement.partition("/")
+        item = self._view.placements.items.get(name)
+        if item is not None:
+            about = placement_reference(name, item, namespace)
+            await self._events.say(about, reason, message, warning=reason == "MoveWithdrawn")
+
+
+def _way(move: Move) -> str:
+    return f"{move.source} -> {move.target}"

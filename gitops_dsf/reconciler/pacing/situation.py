@@ -1,5 +1,6 @@
 """Reads what an admission depends on: the informers, and lists of the kinds that nothing else watches."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,23 +49,17 @@ class SituationReader:
         self._sets: tuple[ManagedClusterSet, ...] = ()
         self._bindings: tuple[str, ...] = ()
         self._next = 0.0
-        self.unreadable: dict[str, str] = {}
-        """Why a Placement is not paced although it has the annotation, by namespace/name."""
 
     def paced(self) -> dict[str, Paced]:
-        """The paced Placements by namespace/name."""
+        """The paced Placements by namespace/name, without those whose annotation cannot be read."""
         found: dict[str, Paced] = {}
-        self.unreadable = {}
         for item in self._view.placements.items.values():
             if item.paced is None:
                 continue
-            try:
+            with contextlib.suppress(msgspec.DecodeError):
                 ranking = paced_ranking(item.paced)
-            except msgspec.DecodeError as error:
-                self.unreadable[item.paced.key] = str(error)
-                continue
-            if ranking is not None and not item.paced.metadata.deleting:
-                found[item.paced.key] = Paced.of(item.paced, ranking)
+                if ranking is not None and not item.paced.metadata.deleting:
+                    found[item.paced.key] = Paced.of(item.paced, ranking)
         return found
 
     async def read(

@@ -17,10 +17,12 @@ import msgspec
 from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import SCORE_GROUP
 from dsf_wire.text import printable
-from gitops_dsf.forge import FORGES, Forge, ForgeError, address_of
+from gitops_dsf.forge.address import address_of
+from gitops_dsf.forge.forge import Forge, ForgeError
+from gitops_dsf.forge.forges import FORGES
 from gitops_dsf.reconciler.forge import Sender
-from gitops_dsf.reconciler.git import Clone, GitError, working_clone
-from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.clone import Clone, working_clone
+from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.proposals.message import commit_message, request_body, title
 from gitops_dsf.reconciler.proposals.worker import Change, Kind, Task, ask

@@ -19,7 +19,7 @@ from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import GitopsDsfError, RepositoryError
 from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.pipeline import check_loaded
-from gitops_dsf.reconciler.git import GitError
+from gitops_dsf.reconciler.git.credentials import GitError
 from gitops_dsf.reconciler.git.program import run
 from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.model.validate import declare

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
 from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.freshness import FreshnessReporter
-from gitops_dsf.reconciler.scorers.probes import Health, Prober
+from gitops_dsf.reconciler.scorers.probes import Prober
 from gitops_dsf.reconciler.scorers.status import StatusWriter, desired_status
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.sync.fetch import Fetcher
@@ -51,11 +51,6 @@ class ScorerController:
         """Scorers that appeared or changed since they were probed."""
         self._probe_now, self._status_now = asyncio.Event(), asyncio.Event()
         view.scorers.compare(self._on_scorer)
-
-    @property
-    def health(self) -> Mapping[str, Health]:
-        """Health by scorer, updated while this runs. A scorer is in it after its first probe."""
-        return self.prober.health
 
     async def run(self) -> None:
         """Works until it is cancelled."""

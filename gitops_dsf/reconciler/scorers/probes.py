@@ -167,16 +167,12 @@ class Prober:
 
     def __init__(self, *, fetcher: Fetcher, metrics: Metrics, allowed: Sequence[str] = ()) -> None:
         self._fetcher, self._metrics, self._allowed = fetcher, metrics, allowed
-        self._health: dict[str, Health] = {}
+        self.health: dict[str, Health] = {}
+        """By scorer; a scorer has none before its first probe."""
         self._probed: dict[str, tuple[str, str]] = {}
         """UID and origin that the results are about."""
         self._config: dict[str, tuple[ConfigSync, int]] = {}
         """With the number of unreachable probes in a row."""
-
-    @property
-    def health(self) -> Mapping[str, Health]:
-        """By scorer; a scorer has none before its first probe."""
-        return self._health
 
     def config(self, name: str) -> ConfigSync | None:
         """None for a scorer without configSyncMode Full."""
@@ -200,12 +196,10 @@ class Prober:
             await asyncio.sleep(0)  # checking a long query takes time
         if only is None:
             self._metrics.probe_round_seconds.set(monotonic() - began)
-        for gone in self._health.keys() - scorers.keys():
-            del self._health[gone], self._probed[gone]
+        for gone in self.health.keys() - scorers.keys():
+            del self.health[gone], self._probed[gone]
             self._config.pop(gone, None)
-        self._metrics.healthy.set(
-            {(name,): _HEALTH_VALUE[item.status] for name, item in self._health.items()}
-        )
+        self._metrics.healthy.set({(name,): _HEALTH_VALUE[item.status] for name, item in self.health.items()})
         self._metrics.config.set(
             {
                 (name, reason): float(reason == found.reason)
@@ -218,7 +212,7 @@ class Prober:
         name = item.metadata.name
         before = self._health_before(item)
         after = before.after(answers[health_page(item, self._allowed)])
-        self._health[name] = after
+        self.health[name] = after
         if after.status is not before.status:
             LOG.info("scorer %s is %s: %s", name, after.status, after.message)
         if item.spec.mode != "Full":
@@ -241,7 +235,7 @@ class Prober:
         if before is None:
             return _health_from_status(item)
         if before == now:
-            return self._health.get(name, Health())
+            return self.health.get(name, Health())
         self._config.pop(name, None)
         return Health()
 

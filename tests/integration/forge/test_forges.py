@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.ci.environment import Sender as PipelineSender
-from gitops_dsf.forge import ForgeError, GitHub, GitLab
+from gitops_dsf.forge.forge import ForgeError
+from gitops_dsf.forge.forges import GitHub, GitLab
 from gitops_dsf.reconciler.forge import Sender
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.gitrepository import git

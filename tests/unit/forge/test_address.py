@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_dsf.forge import Kind, address_of
+from gitops_dsf.forge.address import Kind, address_of
 
 GITHUB = "https://api.github.com"
 GHE = "https://github.example.com/api/v3"

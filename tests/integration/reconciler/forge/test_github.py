@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.forge import ForgeError, GitHub
-from gitops_dsf.forge.forge import CLOSED_BY_US
+from gitops_dsf.forge.forge import CLOSED_BY_US, ForgeError
+from gitops_dsf.forge.forges import GitHub
 from gitops_dsf.reconciler import forge as module
 from gitops_dsf.reconciler.forge import ANSWER_BYTES, Sender
-from gitops_dsf.reconciler.git import GitError
-from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.support.github.server import NAME, OWNER, Answer, GitHubServer, Pull

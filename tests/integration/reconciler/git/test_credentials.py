@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.git import Clone, GitError
-from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.clone import Clone
+from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitserver import GitServer
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gitops_dsf.cli.journal_text import explained_text
 from gitops_dsf.journal.record import new_record
 from gitops_dsf.pacing.ledger import Ledger, Move
-from gitops_dsf.reconciler.git import Clone
+from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import git

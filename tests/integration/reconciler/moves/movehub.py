@@ -8,13 +8,14 @@ from typing import Any
 
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub import resources
-from gitops_dsf.hub.applicationsets import Handover
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import cluster
-from gitops_dsf.reconciler.moves.deletion import Blocked, CopyDeleter
+from gitops_dsf.reconciler.moves.deletion import Blocked, Candidate, CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
-from gitops_dsf.reconciler.moves.rules import MoveState
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState
 from tests.integration.reconciler.replica import from_now
 from tests.support.objecthub import ObjectHub
 
@@ -48,6 +49,17 @@ def state(*decided: str, overdue: bool = False) -> MoveState:
         overdue=overdue,
         best={},
         name_on=HANDOVER.name_on,
+    )
+
+
+def candidate(cluster: str, *decided: str, overdue: bool = False) -> Candidate:
+    """The copy of this cluster, which left the decision."""
+    copy = Application(name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster)
+    return Candidate(
+        item=ApplicationSet(name="web", uid="set-1", placements=frozenset({"web"}), handover=HANDOVER),
+        handover=HANDOVER,
+        state=state(*decided, overdue=overdue),
+        verdict=CopyVerdict(copy=copy, action=Action.DELETE, reason="", message=""),
     )
 
 

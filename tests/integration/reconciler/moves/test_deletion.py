@@ -9,17 +9,15 @@ from dataclasses import replace
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.hub.applications import Application
-from gitops_dsf.reconciler.moves.deletion import ATTEMPTS, ONE_BY_ONE, Blocked, Candidate, CopyDeleter
-from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
+from gitops_dsf.reconciler.moves.deletion import ATTEMPTS, ONE_BY_ONE, Blocked, CopyDeleter
 from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,
-    HANDOVER,
     NAMESPACE,
     PLACEMENTS,
     PROGRESSING,
     SETS,
     MoveHub,
+    candidate,
     reason,
     state,
 )
@@ -37,28 +35,6 @@ REQUESTS = 2 * len(READS) + 2
 """Of one removal: each read twice, one change of a copy that stays, and the deletion."""
 
 
-def candidate() -> Candidate:
-    """web moved from a to b, as the informers saw it."""
-    old = Application(
-        name="web-a",
-        uid="copy-a",
-        owner="web",
-        owner_uid="set-1",
-        application="web",
-        cluster="a",
-        prunes=True,
-    )
-    return Candidate(
-        set_name="web",
-        set_uid="set-1",
-        handover=HANDOVER,
-        state=state("b"),
-        verdict=CopyVerdict(
-            copy=old, action=Action.DELETE, reason="Healthy", message="b is Healthy and Synced"
-        ),
-    )
-
-
 @pytest.fixture
 async def deleter(scene: MoveHub) -> AsyncIterator[CopyDeleter]:
     scene.moved()
@@ -67,10 +43,10 @@ async def deleter(scene: MoveHub) -> AsyncIterator[CopyDeleter]:
 
 
 async def test_it_reads_everything_again_and_deletes_once(scene: MoveHub, deleter: CopyDeleter) -> None:
-    assert await deleter.delete(candidate()) is None
+    assert await deleter.delete(candidate("a", "b")) is None
     assert scene.copies() == ["web-b"]
     assert scene.hub.asked == [*READS, "PATCH applications/web-b", *READS, "DELETE applications/web-a"]
-    assert await reason(deleter.delete(candidate())) == "Gone"
+    assert await reason(deleter.delete(candidate("a", "b"))) == "Gone"
     assert len(scene.deletions()) == 1
 
 
@@ -114,7 +90,7 @@ async def test_what_changed_since_the_informers_saw_it_speaks_against_it(
 ) -> None:
     change(scene)
     before = scene.copies()
-    assert await reason(deleter.delete(candidate())) == why
+    assert await reason(deleter.delete(candidate("a", "b"))) == why
     assert (scene.copies(), scene.deletions()) == (before, [])
 
 
@@ -129,7 +105,7 @@ async def test_an_application_that_changes_between_look_and_deletion_is_read_aga
             scene.copy("a")
 
     scene.hub.between = meanwhile
-    assert await deleter.delete(candidate()) is None
+    assert await deleter.delete(candidate("a", "b")) is None
     assert scene.copies() == ["web-b"]
     assert len(scene.deletions()) == 2, "the first was refused"
 
@@ -142,7 +118,7 @@ async def test_a_copy_that_somebody_else_deletes_just_then_is_gone(
             scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
 
     scene.hub.between = meanwhile
-    assert await reason(deleter.delete(candidate())) == "Gone"
+    assert await reason(deleter.delete(candidate("a", "b"))) == "Gone"
     assert len(scene.deletions()) == 1, "what is gone is not asked for again"
 
 
@@ -155,13 +131,13 @@ async def test_a_decision_that_flips_back_just_then_is_seen_after_the_conflict(
             scene.copy("a")
 
     scene.hub.between = meanwhile
-    assert await reason(deleter.delete(candidate())) == "DecisionUnsettled"
+    assert await reason(deleter.delete(candidate("a", "b"))) == "DecisionUnsettled"
     assert scene.copies() == ["web-a", "web-b"]
 
 
 async def test_one_that_changes_all_the_time_is_left_for_later(scene: MoveHub, deleter: CopyDeleter) -> None:
     scene.hub.between = lambda word: scene.copy("a") if word == "DELETE applications" else None
-    assert await reason(deleter.delete(candidate())) == "Conflict"
+    assert await reason(deleter.delete(candidate("a", "b"))) == "Conflict"
     assert len(scene.deletions()) == ATTEMPTS
 
 
@@ -183,7 +159,7 @@ async def test_a_request_that_fails_deletes_nothing(
 ) -> None:
     scene.hub.refusals[word] = [status]
     with pytest.raises(ApiError):
-        await deleter.delete(candidate())
+        await deleter.delete(candidate("a", "b"))
     assert scene.copies() == ["web-a", "web-b"]
 
 
@@ -196,7 +172,7 @@ async def test_a_crash_at_any_request_and_a_new_leader(
     twice or too early.
     """
 
-    task = asyncio.create_task(deleter.delete(candidate()))
+    task = asyncio.create_task(deleter.delete(candidate("a", "b")))
     scene.hub.between = lambda _: task.cancel() if len(scene.hub.asked) == requests else None
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -207,7 +183,7 @@ async def test_a_crash_at_any_request_and_a_new_leader(
         scene.decide("a")
     elif meanwhile == "new copy fails":
         scene.copy("b", status=PROGRESSING)
-    found = await reason(deleter.delete(candidate()))
+    found = await reason(deleter.delete(candidate("a", "b")))
     if gone_already:
         assert found
     elif meanwhile == "nothing":
@@ -226,7 +202,7 @@ async def test_an_application_of_many_clusters_reads_them_all_at_once(
     scene.decide("b", *others)
     for name in others:
         scene.copy(name)
-    wide = replace(candidate(), state=state("b", *others))
+    wide = replace(candidate("a", "b"), state=state("b", *others))
     scene.available(others[3], "Unknown")
     assert await reason(deleter.delete(wide)) == "NewCopyNotHealthy"
     scene.available(others[3], "True")
@@ -238,7 +214,7 @@ async def test_an_application_of_many_clusters_reads_them_all_at_once(
 async def test_what_cannot_be_read_speaks_against_it(scene: MoveHub, deleter: CopyDeleter) -> None:
     scene.copy("b", deletionTimestamp="0000-01-01T00:00:00Z")
     with pytest.raises(Blocked, match="deletionTimestamp") as caught:
-        await deleter.delete(candidate())
+        await deleter.delete(candidate("a", "b"))
     assert caught.value.reason == "Unreadable"
     scene.copy("b")
-    assert await deleter.delete(candidate()) is None
+    assert await deleter.delete(candidate("a", "b")) is None

@@ -12,18 +12,15 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.applications import Application
-from gitops_dsf.reconciler.moves.deletion import Candidate, CopyDeleter
-from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
+from gitops_dsf.reconciler.moves.deletion import CopyDeleter
 from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,
     GOOD,
-    HANDOVER,
     NAMESPACE,
     PROGRESSING,
     MoveHub,
+    candidate,
     reason,
-    state,
 )
 from tests.integration.reconciler.moves.movehub import deleter as deleter_of
 from tests.support import virtual_time
@@ -129,21 +126,9 @@ class World:
 async def attempt(world: World, deleter: CopyDeleter, step: Attempt) -> None:
     world.overdue = step.overdue
     asked = len(world.hub.asked)
-    copy = Application(
-        name=f"web-{step.cluster}",
-        uid=f"copy-{step.cluster}",
-        owner_uid="set-1",
-        application="web",
-        cluster=step.cluster,
+    task = asyncio.create_task(
+        reason(deleter.delete(candidate(step.cluster, *world.decided, overdue=step.overdue)))
     )
-    candidate = Candidate(
-        set_name="web",
-        set_uid="set-1",
-        handover=HANDOVER,
-        state=state(*world.decided, overdue=step.overdue),
-        verdict=CopyVerdict(copy=copy, action=Action.DELETE, reason="", message=""),
-    )
-    task = asyncio.create_task(reason(deleter.delete(candidate)))
 
     def between(word: str) -> None:
         number = len(world.hub.asked) - asked

@@ -11,19 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
-from gitops_dsf.reconciler.moves.deletion import TOUCHED, Blocked, Candidate, CopyDeleter
-from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
+from gitops_dsf.reconciler.moves.deletion import TOUCHED, Blocked, CopyDeleter
 from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,
-    HANDOVER,
     NAMESPACE,
     PROGRESSING,
     MoveHub,
+    candidate,
     deleter,
     reason,
-    state,
 )
 from tests.support import virtual_time
 from tests.support.laws import examples
@@ -31,18 +28,6 @@ from tests.support.objecthub import ObjectHub
 
 REQUESTS = 14
 """Of one removal that relies on one copy: six reads, one patch, six reads, one deletion."""
-
-
-def candidate(cluster: str, *decided: str) -> Candidate:
-    """The copy of this cluster, which left the decision."""
-    copy = Application(name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster)
-    return Candidate(
-        set_name="web",
-        set_uid="set-1",
-        handover=HANDOVER,
-        state=state(*decided),
-        verdict=CopyVerdict(copy=copy, action=Action.DELETE, reason="", message=""),
-    )
 
 
 def annotation(scene: MoveHub, cluster: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsf_runtime.clock import monotonic
-from gitops_dsf.forge import Kind
+from gitops_dsf.forge.address import Kind
 from gitops_dsf.pipeline import check
 from gitops_dsf.reconciler.proposals.controller import Pauses, ProposalController
 from gitops_dsf.reconciler.settings import GitSettings

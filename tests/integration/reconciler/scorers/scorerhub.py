@@ -112,7 +112,7 @@ class Leader(Replica):
         await read_again(self.view)
         for last in range(FAILURES):
             await self.controller.prober.round(dict(self.view.scorers.items))
-            undecided = any(health.contradictions for health in self.controller.health.values())
+            undecided = any(health.contradictions for health in self.controller.prober.health.values())
             if not undecided or last == FAILURES - 1:
                 break
             await asyncio.sleep(1)

@@ -49,7 +49,7 @@ async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(pages: Page
         assert hub.condition("cpu")[:2] == ("False", "NoScores")
         assert "no scoring API" in hub.condition("cpu")[2]
         assert hub.condition("cpu", "Healthy") == hub.condition("cpu", "ConfigSynced") == ("", "", "")
-        assert leader.controller.health == {}
+        assert leader.controller.prober.health == {}
         assert leader.metric("scorer_healthy", scorer="cpu") is None
         hub.score("c1")
         assert await leader.once() == 1

@@ -1,6 +1,7 @@
 """When a scorer is suspended and when it is lifted, in examples and as laws."""
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from gitops_dsf.reconciler.circuitbreaker import (
     ScorerState,
 )
 from gitops_dsf.reconciler.scorers.probes import HealthStatus
+from tests.unit.reconciler.freshness.hubobjects import made
 
 ACTIVE, INACTIVE, UNKNOWN = HealthStatus.ACTIVE, HealthStatus.INACTIVE, HealthStatus.UNKNOWN
 HOLD = 90.0
@@ -21,19 +23,15 @@ NONE: frozenset[str] = frozenset()
 
 
 def state(
-    scorer: str = "cpu", health: HealthStatus | None = INACTIVE, counts: ScoreCounts = STALE, **other: object
+    scorer: str = "cpu",
+    health: HealthStatus | None = INACTIVE,
+    counts: ScoreCounts = STALE,
+    *,
+    score: str = "",
+    **spec: Any,
 ) -> ScorerState:
-    return replace(
-        ScorerState(
-            scorer=scorer,
-            score=f"{scorer}_score",
-            has_api=True,
-            suspended_in_git=False,
-            health=health,
-            counts=counts,
-        ),
-        **other,
-    )  # type: ignore[arg-type]
+    item = made(scorer, score=score or f"{scorer}_score", **spec)
+    return ScorerState(scorer=item, health=health, counts=counts)
 
 
 def others(number: int) -> list[ScorerState]:
@@ -56,7 +54,7 @@ def test_down_for_a_while_and_a_quorum() -> None:
 
 def test_a_score_without_a_scoring_api_is_lifted_and_never_suspended() -> None:
     """Its scorer had an API when it was suspended, and no probe will ever answer for it now."""
-    it, without = breaker(), state(health=None, has_api=False)
+    it, without = breaker(), state(health=None, scoring={"type": "Query", "params": {"name": "cpu_score"}})
     assert it.decide([without], frozenset({"cpu_score"}), 0.0) == {"cpu_score": "it has no scoring API"}
     assert it.decide([without], NONE, 100 * HOLD) == {}
 
@@ -64,7 +62,7 @@ def test_a_score_without_a_scoring_api_is_lifted_and_never_suspended() -> None:
 def test_what_is_not_ours_to_suspend_is_lifted() -> None:
     current = frozenset({"cpu_score", "by-hand"})
     for item, why in (
-        (state(suspended_in_git=True), "git suspends it: spec.suspend is true"),
+        (state(suspend=True), "git suspends it: spec.suspend is true"),
         (state(health=UNKNOWN), "no probe of the hub ever reached its API"),
     ):
         assert breaker().decide([item], current, 0.0) == {
@@ -109,18 +107,17 @@ def test_scorers_that_share_a_name_are_suspended_together_or_not_at_all() -> Non
 
 SCORERS = st.lists(
     st.builds(
-        ScorerState,
+        state,
         scorer=st.sampled_from("abcdef"),
-        score=st.sampled_from(("", "a", "b", "c", "d", "e", "f")),
-        has_api=st.just(True),
-        suspended_in_git=st.booleans() | st.just(False),
+        score=st.sampled_from(("a", "b", "c", "d", "e", "f")),
+        suspend=st.booleans() | st.just(False),
         health=st.sampled_from((None, ACTIVE, INACTIVE, INACTIVE, INACTIVE, UNKNOWN)),
         counts=st.builds(
             ScoreCounts, expected=st.integers(0, 5), fresh=st.integers(0, 2), stale=st.integers(0, 5)
         ),
     ),
     max_size=6,
-    unique_by=lambda item: item.scorer,
+    unique_by=lambda item: item.scorer.name,
 )
 STEPS = st.lists(
     st.tuples(SCORERS, st.frozensets(st.sampled_from("abcxy"), max_size=2) | st.none(), st.floats(0, 2_000)),
@@ -136,19 +133,21 @@ def test_laws(steps: list[tuple[list[ScorerState], frozenset[str] | None, float]
     for scorers, by_hand, seconds in steps:
         now += seconds
         current = by_hand if by_hand is not None else current
-        since = {each.scorer: since.get(each.scorer, now) for each in scorers if each.health is INACTIVE}
+        since = {
+            each.scorer.name: since.get(each.scorer.name, now) for each in scorers if each.health is INACTIVE
+        }
         update = it.decide(scorers, current, now)
         assert it.decide(scorers, current, now) == update, "asking again changes nothing"
         names = current.symmetric_difference(update)
         new = names - current
         for each in scorers:
-            if each.score in new:
+            if each.scorer.score_name in new:
                 assert each.health is INACTIVE
-                assert not each.suspended_in_git
+                assert not each.scorer.spec.suspend
                 assert each.counts.is_quorum(50)
-                assert now - since[each.scorer] >= HOLD
-            if each.score in names:
+                assert now - since[each.scorer.name] >= HOLD
+            if each.scorer.score_name in names:
                 assert each.health in {INACTIVE, None}
-        assert names <= {each.score for each in scorers}
+        assert names <= {each.scorer.score_name for each in scorers}
         assert it.decide(scorers, names, now) == {}, "the decision is stable"
         current = names
