@@ -1,12 +1,12 @@
 """Paced Placements: what people wrote is an annotation, and what OCM reads holds the decision.
 
 OCM ranks a paced Placement by its scores with small weights, by Steady with weight 10, and by the item of the
-Placement in the AddOnPlacementScores `gitops-dsf-moves` with weight 10. So no score moves it; an item of +100
-on the cluster to enter and of -100 on the one to leave does, and when a cluster is no longer eligible OCM
-chooses another one by the scores (docs/decisions/paced-moves.md).
+Placement in the AddOnPlacementScores `gitops-dsf-moves` with weight 10. An item of -100 takes from a cluster
+what Steady gives it, and one of +50 outweighs all scores and is itself outweighed by Steady with any scores.
+So no score moves the Placement, the two items together do, and when its cluster is no longer eligible OCM
+chooses the one with +50, or by the scores (docs/decisions/paced-moves.md).
 """
 
-from math import gcd
 from typing import Annotated, Final
 
 import msgspec
@@ -26,16 +26,16 @@ MOVES_SCORE: Final = "gitops-dsf-moves"
 """Name of the AddOnPlacementScores with the items of moves. Only the reconciler writes them."""
 HOLD_WEIGHT: Final = 10
 """Weight of Steady and of the items: the largest that OCM accepts."""
-ENTER: Final = 100
-LEAVE: Final = -100
-REFUGE: Final = 50
-"""Value of a standing item: it decides where a Placement goes when its cluster is lost, and moves nothing
-before.
+DRAW: Final = 50
+"""Value of the item of the cluster that a Placement goes to when it leaves its own: a refuge, or the target
+of a move. It moves nothing while Steady counts for another cluster, also when a dead reconciler left it.
 """
-HOLD_SPAN: Final = 1000
-"""The sum of |weight| times span over all scores must be below this, or a score could outweigh Steady."""
-REFUGE_SPAN: Final = 400
-"""The sum may not exceed this where refuges are planned, or a score could outweigh a refuge."""
+PUSH: Final = -100
+"""Value of the item of a cluster for which Steady should not count, because the Placement is to leave it."""
+HOLD_SPAN: Final = 500
+"""The sum of |weight| times span over all scores must be below this: 500 points of an item outweigh them, and
+1000 of Steady outweigh both.
+"""
 MOST_SPAN: Final = 200
 """By how much a score can differ between two clusters."""
 MOST_DEMAND: Final = MOST_SPAN
@@ -65,7 +65,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     steady: Annotated[int, Meta(ge=0, le=10)]
     """Weight of Steady that gives the written stickiness; 0 leaves it out."""
     refuges: bool = False
-    """Whether refuges are planned: then the scores can differ by `REFUGE_SPAN` at most."""
+    """Whether refuges are planned."""
 
     @property
     def total_weight(self) -> int:
@@ -81,16 +81,6 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     def load(self) -> float:
         """Points of the weighted mean of the scores that the application takes where it runs."""
         return sum(abs(each.weight) * each.demand for each in self.terms) / max(1, self.total_weight)
-
-    @property
-    def pin(self) -> int:
-        """The item of a cluster that stays while a move leaves another one: more than the scores can differ.
-        It is no more than that, so that a cluster that was lost does not draw the Placement back by it when
-        it returns: then Steady counts for another one. With refuges Steady always outweighs both.
-        """
-        divisor = gcd(*(each.weight for each in self.terms)) or 1
-        span = MOST_SPAN * self.total_weight // divisor
-        return min(span, REFUGE_SPAN if self.refuges else HOLD_SPAN - 1) // HOLD_WEIGHT + 1
 
     @property
     def measured_after(self) -> float:

@@ -13,7 +13,7 @@ from typing import Final
 
 from gitops_dsf.hub.pace import MOVES_SCORE, PacedRanking, Term
 from gitops_dsf.hub.scores import Scores
-from gitops_dsf.pacing.items import refuges_in
+from gitops_dsf.pacing.items import drawn_by
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
 from gitops_dsf.simulator.prioritizers import own_decisions
@@ -190,9 +190,9 @@ def _item(term: Term) -> tuple[str, str]:
 
 
 def published_refuges(scores: Scores) -> Refuges:
-    """The refuges that the reconciler has published."""
+    """The refuges that the reconciler has published, and where moves go that OCM has not followed."""
     column = scores.get(MOVES_SCORE, {})
-    return refuges_in({cluster: dict(score.items()) for cluster, score in column.items()})
+    return drawn_by({cluster: dict(score.items()) for cluster, score in column.items()})
 
 
 def by_lost_cluster(refuges: Refuges, decided: Mapping[str, Iterable[str]]) -> dict[str, dict[str, str]]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 
-from gitops_dsf.hub.pace import HOLD_SPAN, REFUGE_SPAN, PacedRanking, Term
+from gitops_dsf.hub.pace import HOLD_SPAN, PacedRanking, Term
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.ranking import Score, ScoredPlacementSpec
@@ -33,9 +33,7 @@ def resolve_ranking(
     paced, held = None, None
     if settings.pace is not None and is_paced(item, settings):
         paced = paced_ranking(spec.scores, scores, scorers, weights=weights, refuges=settings.pace.refuges)
-        held = hold_weights(
-            [score.weight for score in scores], spans(scores, scorers), refuges=settings.pace.refuges
-        )
+        held = hold_weights([score.weight for score in scores], spans(scores, scorers))
         if held is None:
             return None
     return ResolvedPlacement(
@@ -170,14 +168,17 @@ def spans(scores: Iterable[ResolvedScore], scorers: Mapping[str, EffectiveScorer
     return found
 
 
-def hold_weights(weights: Sequence[int], spans: Sequence[int], *, refuges: bool) -> tuple[int, ...] | None:
-    """The same proportions in the smallest whole numbers; None if they cannot hold."""
+def hold_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, ...] | None:
+    """The same proportions in the smallest whole numbers; None if they cannot hold.
+
+    Proportions stay, because OCM ranks by them when a cluster is lost.
+    """
     divisor = gcd(*weights) or 1
     found = tuple(weight // divisor for weight in weights)
-    return found if reach(found, spans) <= most_reach(refuges=refuges) else None
+    return found if reach(found, spans) < HOLD_SPAN else None
 
 
-def nearest_weights(weights: Sequence[int], spans: Sequence[int], *, refuges: bool) -> tuple[int, ...] | None:
+def nearest_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, ...] | None:
     """The weights that hold with the nearest proportions; None if the scores are too many."""
     largest = max(map(abs, weights), default=0)
     if not largest:
@@ -189,18 +190,13 @@ def nearest_weights(weights: Sequence[int], spans: Sequence[int], *, refuges: bo
         )
         for scale in range(1, MAX_WEIGHT + 1)
     }
-    holding = [each for each in candidates if reach(each, spans) <= most_reach(refuges=refuges)]
+    holding = [each for each in candidates if reach(each, spans) < HOLD_SPAN]
     return min(holding, key=lambda each: (_distance(each, weights), each), default=None)
 
 
 def reach(weights: Iterable[int], spans: Iterable[int]) -> int:
     """The largest difference that the scores can make between two clusters."""
     return sum(abs(weight) * span for weight, span in zip(weights, spans, strict=True))
-
-
-def most_reach(*, refuges: bool) -> int:
-    """The largest reach with which a Placement holds, and follows its refuge."""
-    return REFUGE_SPAN if refuges else HOLD_SPAN - 1
 
 
 def _distance(found: Sequence[int], wanted: Sequence[int]) -> float:

@@ -29,16 +29,14 @@ def _case(settings: str, apps: str, *scorers: str) -> dict[str, str]:
 
 _BOTH: Final = "{scorer: cpu, weight: %d}, {scorer: free, weight: %d}"
 CASES: Final[Mapping[str, Mapping[str, str]]] = {
-    "pace: weights that hold": _case(_settings(), _app(_BOTH % (4, 5)), OTHER),
+    "pace: weights that hold": _case(_settings(), _app(_BOTH % (1, 3)), OTHER),
     "pace: proportions that hold": _case(_settings(), _app(_BOTH % (10, 10), stickiness=50), OTHER),
-    "pace: weights that reach what Steady gives": _case(_settings(), _app(_BOTH % (9, 1)), OTHER),
+    "pace: weights that reach what an item gives": _case(_settings(), _app(_BOTH % (4, 1)), OTHER),
     "pace: scores without a range": _case(_settings(), _app(_BOTH % (-7, 3)), WIDE),
     "pace: off": _case(_settings(), _app(_BOTH % (-7, 3), moves="pace: None"), WIDE),
     "pace: every eligible cluster": _case(
         _settings(), _app("{scorer: cpu, demand: 5, weight: 9}", count="clusterSets: [global]")
     ),
-    "pace: weights that a refuge outweighs": _case(_settings("refuges: true"), _app(_BOTH % (2, 2)), OTHER),
-    "pace: weights that outweigh a refuge": _case(_settings("refuges: true"), _app(_BOTH % (3, 2)), OTHER),
     "pace: demands": _case(_settings(), _app("{scorer: cpu, demand: 5}")),
     "pace: a demand that is off": _case(_settings(), _app("{scorer: cpu, demand: 5}", moves="pace: None")),
     "pace: a demand without a pace": _case(SETTINGS, _app("{scorer: cpu, demand: 5}")),

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
-from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, REFUGE, PacedRanking, Term
+from gitops_dsf.hub.pace import DRAW, HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger, read_ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
@@ -159,7 +159,7 @@ class Herd:
             name.partition("/")[2]: cluster
             for cluster, items in self.items().items()
             for name, value in items.items()
-            if value == REFUGE
+            if value == DRAW
         }
 
     def reconciling(self, pace: Object | None = PACE, **more: Any) -> Any:

@@ -12,7 +12,7 @@ from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
-from gitops_dsf.pacing.items import items_of, moving_in, pins_of, refuges_in
+from gitops_dsf.pacing.items import drawn_by, items_of, moving_in
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase, ledger_text
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of, state_text
 from gitops_dsf.pacing.pace import Pace
@@ -129,11 +129,9 @@ class PaceController:
             await self._write(item, after)
         self._shared.ledger = ledger
         refuges = await self._refuges.plan(
-            inputs, ledger, pace=self._pace, published=refuges_in(published), now=now
+            inputs, ledger, pace=self._pace, published=drawn_by(published), now=now
         )
-        rankings = {key: item.ranking for key, item in paced.items()}
-        pins = pins_of(ledger.under_way, ledger.decided, rankings)
-        await self._publisher.publish(published, items_of(ledger.under_way, refuges, pins), pins)
+        await self._publisher.publish(published, items_of(ledger.under_way, refuges))
         await self._report.show(before.ledger, ledger, queue, now=now)
         await self._drains.show(before.maintenance, maintenance)
 

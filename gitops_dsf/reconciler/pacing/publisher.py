@@ -11,7 +11,7 @@ from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.hub.scores import Score, ScoreStatus
-from gitops_dsf.pacing.items import NO_ITEMS, Items, writes
+from gitops_dsf.pacing.items import Items, writes
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 from gitops_dsf.reconciler.hub.kinds import StoredMetadata
 
@@ -39,13 +39,22 @@ class ItemPublisher:
 
     def __init__(self, api: HubApi) -> None:
         self._api = api
+        self._written: dict[str, Mapping[str, int]] = {}
+        """By cluster, what the last look wrote."""
 
-    async def publish(self, published: Items, wanted: Items, pins: Items = NO_ITEMS) -> None:
-        """Writes what differs, in the order that is safe. `pins` are among what is wanted. Raises ApiError;
-        what was written stays.
+    async def publish(self, published: Items, wanted: Items) -> None:
+        """Writes what differs, in the order that is safe. Raises ApiError; what was written stays.
+
+        A refuge that this wrote a moment ago may not be among what is `published`. It counts as published,
+        because it must be gone before the Placement is pushed away.
         """
-        for cluster, items in writes(published, wanted, pins):
+        known = {**published}
+        for cluster, items in self._written.items():
+            known[cluster] = {**known.get(cluster, {}), **items}
+        self._written = {}
+        for cluster, items in writes(known, wanted):
             await self._write(cluster, items)
+            self._written[cluster] = items
 
     async def _write(self, cluster: str, items: Mapping[str, int]) -> None:
         path = SCORES.within(cluster).path

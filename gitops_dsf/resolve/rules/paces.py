@@ -3,34 +3,25 @@
 from collections.abc import Iterable, Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.pace import HOLD_SPAN, MOVES_SCORE
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
-from gitops_dsf.resolve.rankings import (
-    hold_weights,
-    is_paced,
-    most_reach,
-    nearest_weights,
-    ranked_by,
-    reach,
-    spans,
-)
+from gitops_dsf.resolve.rankings import hold_weights, is_paced, nearest_weights, ranked_by, reach, spans
 
 
 def weights_hold(context: Context) -> Iterator[Diagnostic]:
-    """A difference of scores that reaches what Steady gives would move a paced Placement."""
-    pace = context.settings.pace
-    for item in context.declared.rankings if pace is not None else ():
+    """A difference of scores that reaches what an item gives would decide where a paced Placement goes."""
+    for item in context.declared.rankings:
         scores = ranked_by(item, context.scorers)
-        if pace is None or not is_paced(item, context.settings) or not scores:
+        if not is_paced(item, context.settings) or not scores:
             continue
         weights, found = [score.weight for score in scores], spans(scores, context.scorers)
-        if not any(weights) or hold_weights(weights, found, refuges=pace.refuges) is not None:
+        if not any(weights) or hold_weights(weights, found) is not None:
             continue
-        near = nearest_weights(weights, found, refuges=pace.refuges)
+        near = nearest_weights(weights, found)
         message = (
             f"with the weights {_listed(weights)} the scores can differ by {reach(weights, found)} points,"
-            f" and a paced Placement holds up to {most_reach(refuges=pace.refuges)}"
+            f" and a paced Placement holds up to {HOLD_SPAN - 1}"
         )
         ways = [f"write the weights {_listed(near)}"] if near else []
         if max(found) > 100:

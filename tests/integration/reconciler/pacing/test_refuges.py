@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from gitops_dsf.hub.pace import REFUGE
+from gitops_dsf.hub.pace import DRAW
 from gitops_dsf.pacing.refuges import SPREAD
 from gitops_dsf.reconciler.pacing.refuges import REPLAN_SECONDS
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
@@ -24,7 +24,7 @@ def refuges(hub: PaceHub) -> dict[str, str]:
         name.removeprefix(f"{ARGOCD}/"): cluster
         for cluster, items in hub.items().items()
         for name, value in items.items()
-        if value == REFUGE
+        if value == DRAW
     }
 
 
