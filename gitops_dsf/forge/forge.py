@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -111,6 +111,11 @@ class Forge(ABC):
     TO_PROPOSE: ClassVar[str]
     """What a token needs for pull requests."""
     TO_COMMENT: ClassVar[str]
+    HOME: ClassVar[str]
+    """Path of the repository, with its place as it is or quoted."""
+    THREAD: ClassVar[str]
+    """Path of a request's comments, below the repository."""
+    COMMENT: ClassVar[str]
     EDITS: ClassVar[str] = "PATCH"
     PAGED: ClassVar[bool] = True
     """Whether comments come in pages."""
@@ -118,6 +123,7 @@ class Forge(ABC):
     def __init__(self, *, api: str, place: str, send: Send, base: str = "") -> None:
         """`place` is owner/name of the repository, and `base` the branch that requests are for."""
         self._api, self._place, self._base, self._send = api, place, base, send
+        self._home = api + self.HOME.format(place=place, quoted=quote(place, safe=""))
 
     @abstractmethod
     async def latest(self, branch: str) -> Request | None:
@@ -146,7 +152,7 @@ class Forge(ABC):
         """Writes the comment that begins with the marker: edits the own one, and never one that somebody else
         wrote, or adds one. Returns `edited` or `added`.
         """
-        thread = self._thread(number)
+        thread = self.THREAD.format(number=number)
         me: User | None = None
         for page in range(1, _PAGES + 1 if self.PAGED else 2):
             query = {"per_page": str(PAGE), "page": str(page), "sort": "asc"} if self.PAGED else {}
@@ -158,7 +164,7 @@ class Forge(ABC):
                 me = me or await self._me()
                 # Without an id only what kind of user this is.
                 if writer.id == me.id if me.id else writer.type == me.type:
-                    path = self._comment_path(number, one.id)
+                    path = self.COMMENT.format(number=number, comment=one.id)
                     await self._call(self.EDITS, path, body={"body": text}, needs=self.TO_COMMENT)
                     return "edited"
             if len(found) < PAGE:
@@ -173,19 +179,7 @@ class Forge(ABC):
     async def _close(self, number: int, *, body: str) -> None: ...
 
     @abstractmethod
-    def _thread(self, number: int) -> str:
-        """Path of a request's comments."""
-
-    @abstractmethod
-    def _comment_path(self, number: int, comment: int) -> str: ...
-
-    @abstractmethod
     def _sign(self, token: str) -> Mapping[str, str]: ...
-
-    @property
-    @abstractmethod
-    def _home(self) -> str:
-        """URL of the repository."""
 
     async def _me(self) -> User:
         return await self._call("GET", "/user", User, needs=self.TO_COMMENT)

@@ -57,6 +57,9 @@ class GitHub(Forge):
     NAME: ClassVar[str] = "GitHub"
     TO_PROPOSE: ClassVar[str] = "Contents and Pull requests, read and write"
     TO_COMMENT: ClassVar[str] = "Pull requests, read and write (in a workflow: `pull-requests: write`)"
+    HOME: ClassVar[str] = "/repos/{place}"
+    THREAD: ClassVar[str] = "issues/{number}/comments"
+    COMMENT: ClassVar[str] = "issues/comments/{comment}"
 
     async def latest(self, branch: str) -> Request | None:
         """The newest pull request from a branch of this repository, open or not."""
@@ -89,22 +92,12 @@ class GitHub(Forge):
                 return User(type="Bot")
             raise
 
-    def _thread(self, number: int) -> str:
-        return f"issues/{number}/comments"
-
-    def _comment_path(self, number: int, comment: int) -> str:  # noqa: ARG002 - GitLab's is below the request
-        return f"issues/comments/{comment}"
-
     def _sign(self, token: str) -> Mapping[str, str]:
         return {
             "Accept": "application/vnd.github+json",
             "Authorization": f"Bearer {token}",
             "X-GitHub-Api-Version": "2022-11-28",
         }
-
-    @property
-    def _home(self) -> str:
-        return f"{self._api}/repos/{self._place}"
 
 
 _PULLS: Final = "50"
@@ -180,6 +173,9 @@ class GitLab(Forge):
     NAME: ClassVar[str] = "GitLab"
     TO_PROPOSE: ClassVar[str] = "the scope api, and the role Developer"
     TO_COMMENT: ClassVar[str] = "the scope api, and the role Reporter; no job token may write notes"
+    HOME: ClassVar[str] = "/projects/{quoted}"
+    THREAD: ClassVar[str] = "merge_requests/{number}/notes"
+    COMMENT: ClassVar[str] = "merge_requests/{number}/notes/{comment}"
     EDITS: ClassVar[str] = "PUT"
 
     async def latest(self, branch: str) -> Request | None:
@@ -214,18 +210,8 @@ class GitLab(Forge):
         asked = {"state_event": "close", "description": body}
         await self._call("PUT", f"merge_requests/{number}", body=asked)
 
-    def _thread(self, number: int) -> str:
-        return f"merge_requests/{number}/notes"
-
-    def _comment_path(self, number: int, comment: int) -> str:
-        return f"{self._thread(number)}/{comment}"
-
     def _sign(self, token: str) -> Mapping[str, str]:
         return {"Accept": "application/json", "PRIVATE-TOKEN": token}
-
-    @property
-    def _home(self) -> str:
-        return f"{self._api}/projects/{quote(self._place, safe='')}"
 
 
 FORGES: Final[dict[Kind, type[Forge]]] = {"GitHub": GitHub, "GitLab": GitLab, "Gitea": Gitea}

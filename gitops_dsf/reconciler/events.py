@@ -69,7 +69,9 @@ class Events:
 
     async def _write(self, about: Reference, kind: str, reason: str, message: str) -> str:
         path, now = f"/api/v1/namespaces/{about.namespace}/events", timestamp_of(self._api.now())
-        name = _name(about, kind, reason, message)
+        content = f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}"
+        # At most 253 characters, which the API server accepts.
+        name = f"{about.name[:236].rstrip('-.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
         item: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "Event",
@@ -101,9 +103,3 @@ class Events:
             await self._api.merge(f"{path}/{name}", {"count": count})
             return "counted"
         return "written"
-
-
-def _name(about: Reference, kind: str, reason: str, message: str) -> str:
-    """The object's name and 16 digits: at most 253 characters, which the API server accepts."""
-    content = f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}"
-    return f"{about.name[:236].rstrip('-.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"

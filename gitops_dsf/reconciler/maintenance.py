@@ -13,7 +13,6 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
-from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.resources import CLUSTERS
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.maintenance import CORDON, MaintenanceState, effect_of
@@ -74,7 +73,8 @@ class MaintenanceController:
         effect = effect_of(items, clusters=clusters, placements=(), now=self._api.now())
         for name in sorted(clusters):
             wanted = name in effect.cordoned
-            if _effects(clusters[name]) != ([CORDON] if wanted else []):
+            ours = [each.effect for each in clusters[name].taints if each.key == MAINTENANCE_TAINT]
+            if ours != ([CORDON] if wanted else []):
                 try:
                     await self._write(name, wanted=wanted)
                 except ApiError as error:
@@ -97,11 +97,6 @@ class MaintenanceController:
         reason = "ClusterCordoned" if wanted else "ClusterUncordoned"
         message = f"{name}: the taint {MAINTENANCE_TAINT} is {'set' if wanted else 'gone'}"
         await self._events.say(about_maintenance(self._view.hub_namespace), reason, message)
-
-
-def _effects(cluster: ManagedCluster) -> list[str]:
-    """Effects of our taint."""
-    return [each.effect for each in cluster.taints if each.key == MAINTENANCE_TAINT]
 
 
 def _taints(before: Sequence[dict[str, Any]], *, wanted: bool) -> list[dict[str, Any]]:

@@ -216,15 +216,15 @@ def counted_as_zero(
     are decided.
     """
     suspects = not_counted if assessment is None else not_counted | assessment.missing
-    found = {name for name in suspects if name in clusters and _eligible(placement, clusters[name])}
+    found = {
+        name
+        for name in suspects
+        if (cluster := clusters.get(name)) is not None
+        and not cluster.deleting
+        and (not placement.predicates or placement.may_choose(labels=cluster.labels, claims=cluster.claims))
+    }
     waiting = assessment.waiting if assessment is not None else _NONE
     found.update(
         name for name in decided if (name not in scores or name in not_counted) and name not in waiting
     )
     return frozenset(found)
-
-
-def _eligible(placement: PlacementSummary, cluster: ManagedCluster) -> bool:
-    if cluster.deleting:
-        return False
-    return not placement.predicates or placement.may_choose(labels=cluster.labels, claims=cluster.claims)

@@ -90,15 +90,13 @@ class JournalController:
 
     async def _learn_from(self, branch: JournalBranch) -> None:
         """Raises GitError and RepositoryError."""
-        found = await branch.look([self._key(name) for name in self._view.placements.items])
+        namespace = self._view.argocd_namespace
+        found = await branch.look([f"{namespace}/{name}" for name in self._view.placements.items])
         for bad in found.bad:
             LOG.warning("branch %s: %s", self._settings.branch, bad)
         self._flapping.learn(found.records)
         for placement, each in by_placement(found.records).items():
             *_, self._values[placement] = values_at(each, start=self._values.get(placement, {}))
-
-    def _key(self, name: str) -> str:
-        return f"{self._view.argocd_namespace}/{name}"
 
     async def _record_loop(self, branch: JournalBranch) -> None:
         """Records changes, and counts moves back and forth after each record and as they grow old."""
@@ -142,7 +140,9 @@ class JournalController:
     async def _add(self, moves: Sequence[Move], facts: Facts) -> None:
         records: list[Record] = []
         for move in moves:
-            key, followers = move.record.placement, self._followers(move.record.key[1])
+            key, name = move.record.placement, move.record.key[1]
+            sets = self._view.sets.items.items()
+            followers = tuple(sorted(each for each, item in sets if name in item.placements))
             # In a thread, because thousands of clusters take a while, and leadership must be renewed.
             record, self._values[key] = await asyncio.to_thread(
                 filled,
@@ -175,11 +175,6 @@ class JournalController:
             return record
         at = datetime.fromtimestamp(int(move.since), tz=UTC)
         return msgspec.structs.replace(record, admitted=at, gain=move.gain)
-
-    def _followers(self, placement: str) -> tuple[str, ...]:
-        return tuple(
-            sorted(name for name, item in self._view.sets.items.items() if placement in item.placements)
-        )
 
     def _forget(self, branch: JournalBranch) -> None:
         """Forgets Placements that were deleted."""

@@ -23,13 +23,13 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
-from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
+from gitops_dsf.hub.applicationsets import ApplicationSet, Handover, read_application_set
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import Versioned, application_set, versioned
+from gitops_dsf.reconciler.hub.kinds import Versioned, versioned
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
 
@@ -185,9 +185,16 @@ class CopyDeleter:
             ) from error
 
     async def _evaluate(self, candidate: Candidate) -> tuple[Versioned, tuple[Versioned, ...]]:
-        found = await self._application_set(candidate.item.name)
-        if found is None or found.uid != candidate.item.uid or found.handover != candidate.handover:
-            raise Blocked("Changed", f"ApplicationSet {candidate.item.name} has changed")
+        item = candidate.item
+        try:
+            found = read_application_set(await self._api.get(f"{self._sets}/{item.name}"))
+            changed = found.uid != item.uid or found.handover != candidate.handover
+        except ApiError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            changed = True
+        if changed:
+            raise Blocked("Changed", f"ApplicationSet {item.name} has changed")
         # Copies with the candidate's label that the ApplicationSet controls. Leaving out others only makes a
         # deletion less likely.
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
@@ -225,14 +232,6 @@ class CopyDeleter:
                 f"somebody asked for a hard refresh of {busy}, and Argo CD has not done it yet",
             )
         return copies[uid], relies_on
-
-    async def _application_set(self, name: str) -> ApplicationSet | None:
-        try:
-            return application_set(msgspec.Raw(await self._api.get(f"{self._sets}/{name}")))[1]
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
 
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
         decode = msgspec.json.Decoder(ManagedCluster).decode

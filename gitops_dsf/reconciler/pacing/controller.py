@@ -120,7 +120,7 @@ class PaceController:
             # OCM may have sent something to the cluster that is best now, and the ledger does not say so yet.
             admission = Admission(moves=(), waiting=() if self._last is None else self._last[2].waiting)
         else:
-            admission = await self._admission(inputs, ledger, now)
+            admission = await self._admission(inputs, ledger, self._pace, now)
         ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
         after = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
@@ -144,15 +144,16 @@ class PaceController:
         decided = {f"{namespace}/{name}": found.clusters for name, found in self._decisions.items()}
         return effect, state_of(items, effect, decided=decided, paced=paced.keys(), before=before, now=now)
 
-    async def _admission(self, inputs: Inputs, ledger: Ledger, now: float) -> Admission:
+    async def _admission(self, inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:
         """The admission, computed beside the event loop, or the last one if nothing has changed."""
-        assert self._pace is not None  # noqa: S101 - for the type checker
         if self._last is not None and self._last[:2] == (inputs, ledger):
             admission = self._last[2]
             due = min((each.until for each in admission.waiting if each.until is not None), default=None)
             if not admission.moves and (due is None or now < due):
                 return admission
-        found = await asyncio.to_thread(_admit, inputs, ledger, self._pace, now)
+        found = await asyncio.to_thread(
+            lambda: admit(situation_of(inputs, ledger=ledger, pace=pace, now=now))
+        )
         self._last = inputs, ledger, found
         return found
 
@@ -201,10 +202,6 @@ class PaceController:
         if before != StoredMoves():
             await self._write(item, StoredMoves())
         await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
-
-
-def _admit(inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:
-    return admit(situation_of(inputs, ledger=ledger, pace=pace, now=now))
 
 
 class PaceReporter:

@@ -11,7 +11,6 @@ from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.load import assume
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.refuges import Refuges, plan_refuges
-from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.pacing.situation import Inputs, situation_of
 
 REPLAN_SECONDS: Final = 300.0
@@ -70,19 +69,12 @@ def _due(last: _Planned, inputs: Inputs) -> frozenset[str] | None:
     return frozenset(
         key
         for key, item in inputs.paced.items()
-        if _moved(key, before, inputs)
-        or _rewritten(before.paced.get(key), item)
+        # A decision that is not settled says nothing yet.
+        if (key in inputs.decided and inputs.decided[key] != before.decided.get(key))
+        or (known := before.paced.get(key)) is None
+        or (known.written.spec, known.ranking) != (item.written.spec, item.ranking)
         or (bool(changed) and last.refuges.get(key) in {*changed, None})
     )
-
-
-def _moved(key: str, before: Inputs, after: Inputs) -> bool:
-    """Whether the decision is another one. A decision that is not settled says nothing yet."""
-    return key in after.decided and after.decided[key] != before.decided.get(key)
-
-
-def _rewritten(before: Paced | None, after: Paced) -> bool:
-    return before is None or (before.written.spec, before.ranking) != (after.written.spec, after.ranking)
 
 
 def _changed(before: Mapping[str, ManagedCluster], after: Mapping[str, ManagedCluster]) -> frozenset[str]:

@@ -10,9 +10,7 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
-from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.freshness import FreshnessReporter
 from gitops_dsf.reconciler.scorers.probes import Prober
 from gitops_dsf.reconciler.scorers.status import StatusWriter, desired_status
@@ -106,11 +104,12 @@ class ScorerController:
         for name, item in list(self._view.scorers.items.items()):
             assessment, health = scan.assessments.get(name), self.prober.health.get(name)
             if assessment is not None and (health is not None or item.scored_by_query):
+                words = scan.affected_placements(item.resource)
                 status = desired_status(
                     item,
                     health=health,
                     config=self.prober.config(name),
-                    scores=_with_placements(assessment, item, scan),
+                    scores=replace(assessment, message=f"{assessment.message}{'. ' if words else ''}{words}"),
                     now=now,
                     settled=self._settled(item),
                 )
@@ -131,8 +130,3 @@ class ScorerController:
         if seen != now:  # not only the status
             self._changed.add(key)
             self._probe_now.set()
-
-
-def _with_placements(assessment: Assessment, item: DynamicScorer, scan: Scan) -> Assessment:
-    words = scan.affected_placements(item.resource)
-    return replace(assessment, message=f"{assessment.message}. {words}") if words else assessment

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dsf_runtime.clock import monotonic
 from dsf_wire.query import split
 from dsf_wire.text import printable
-from gitops_dsf.hub.drift import Change, Config, accepted_by, drift, flat, last_synced
+from gitops_dsf.hub.drift import Config, accepted_by, drift, flat, last_synced
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.metrics import Metrics
@@ -103,7 +103,12 @@ def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
     # The page's name and description are not settings of a rendered scorer.
     differing = drift(accepted, {field: value for field, value in page.items() if field in accepted})
     if differing:
-        words = "; ".join(map(_words, differing))
+        words = "; ".join(
+            f"{each.field} is missing, and was {_short(each.before)}"
+            if each.after is None
+            else f"{each.field} is {_short(each.after)} instead of {_short(each.before)}"
+            for each in differing
+        )
         message = (
             f"/config differs from the accepted settings: {words}. Run gitops-dsf sync in the fleet"
             " repository"
@@ -114,12 +119,6 @@ def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
         )
     message = "/config says what was accepted"
     return ConfigSync(status="True", reason="InSync", message=message, config=config)
-
-
-def _words(found: Change) -> str:
-    if found.after is None:
-        return f"{found.field} is missing, and was {_short(found.before)}"
-    return f"{found.field} is {_short(found.after)} instead of {_short(found.before)}"
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
