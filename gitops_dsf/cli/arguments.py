@@ -98,9 +98,7 @@ def _timeout(text: str) -> int:
 
 
 def chosen_context(args: argparse.Namespace) -> str:
-    """The context of the kubeconfig that --context names, or else the current one, which is then printed on
-    standard error. Raises UsageError without both, and HubError.
-    """
+    """The context of --context, or else the current one, which is printed. Raises UsageError, HubError."""
     from gitops_dsf.hubreader.hub import current_context
 
     if args.context:
@@ -127,9 +125,7 @@ def add_span_arguments(parser: argparse.ArgumentParser, *, days: float) -> None:
 
 
 def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) -> tuple[float, float]:
-    """The span in Unix seconds. `known` is that of the data, if it has one: it stands in for the now and for
-    the default number of days. Raises UsageError.
-    """
+    """The span in Unix seconds; `known`, that of the data, is the default. Raises UsageError."""
     now = known[1] if known is not None else time.time()
     end = args.end.timestamp() if args.end is not None else now
     if args.start is not None and args.days is not None:

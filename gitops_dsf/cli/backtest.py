@@ -314,9 +314,7 @@ def _span_of(answers: "tuple[Answer, ...]") -> tuple[float, float] | None:
 def _feed_files(
     args: argparse.Namespace, builder: "BacktestBuilder", answers: "tuple[Answer, ...]"
 ) -> list[str]:
-    """Reads saved answers into the builder. Returns what is to be told of them. Raises GitopsDsfError if no
-    sample is of use.
-    """
+    """Reads saved answers, and returns what to tell of them. Raises GitopsDsfError if none is of use."""
     from gitops_dsf.backtest.rawscores import exported, results, samples_of
     from gitops_dsf.hub.timestamp import timestamp_of
 

@@ -1,6 +1,4 @@
-"""What `validate` checks when files are named (those of their repository, or documents on their own), and
-what `--fix` edits.
-"""
+"""What `validate` checks when files are named, and what `--fix` edits."""
 
 import sys
 from collections import defaultdict
@@ -47,9 +45,7 @@ def check_files(names: Sequence[str]) -> list[Diagnostic]:
 
 
 def _root_of(file: Path) -> Path | None:
-    """The fleet repository of a file; None if it belongs to none. Raises UsageError if there is no such
-    file.
-    """
+    """The fleet repository of a file; None if it belongs to none. Raises UsageError if it is not a file."""
     if not file.is_file():
         raise UsageError(f"{file} is not a file; write files of one repository, or one folder")
     return next((folder for folder in file.resolve().parents if (folder / SETTINGS_FILE).is_file()), None)

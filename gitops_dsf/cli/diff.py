@@ -86,9 +86,7 @@ class _Side:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 when a preview was printed; 1 when the head has errors, or with --exit-code when anything
-    differs.
-    """
+    """Returns 1 when the head has errors, with --fail-on and --exit-code also for what they name; else 0."""
     from gitops_dsf.repository.revision import find_base
 
     check_is_folder(args.directory)
@@ -176,9 +174,7 @@ def _preview(args: argparse.Namespace, base: "Base", before: _Side, after: _Side
 
 
 def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
-    """Files that Argo CD would apply but that neither side renders. A file that only the base renders is no
-    such file: the tree is only stale.
-    """
+    """Files that Argo CD would apply and neither side renders. Those of the base are merely stale."""
     from gitops_dsf.output import unwanted
     from gitops_dsf.render.tree import paths
 

@@ -1,6 +1,4 @@
-"""gitops-dsf explain: explains a Placement; why a cluster is in or out, and what would have to change; or a
-code.
-"""
+"""gitops-dsf explain: explains a Placement, why a cluster is in or out, what would flip that; or a code."""
 
 import argparse
 import re

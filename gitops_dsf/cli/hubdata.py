@@ -101,9 +101,7 @@ def _snapshot(
 
 
 def read_fleet(directory: Path) -> "FleetVersion | None":
-    """Reads a repository without rendering it. Prints findings to standard error. Returns None if there are
-    errors.
-    """
+    """Reads a repository without rendering it. None if there are errors, which are printed."""
     from gitops_dsf.pipeline import check
     from gitops_dsf.views.preview.version import version_of
 
@@ -118,9 +116,7 @@ def read_fleet(directory: Path) -> "FleetVersion | None":
 
 
 def placement_key(fleet: "FleetVersion", written: str) -> str:
-    """Returns `namespace/name` of a Placement. The name alone is enough if it is unique. Raises
-    UsageError.
-    """
+    """`namespace/name` of a Placement. Its name is enough if it is unique. Raises UsageError."""
     if written in fleet.placements:
         return written
     found = [key for key in fleet.placements if key.partition("/")[2] == written]

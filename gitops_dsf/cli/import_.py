@@ -1,6 +1,4 @@
-"""gitops-dsf import: writes the inventory of a hub into the repository, and scorers and masks
-that git lacks.
-"""
+"""gitops-dsf import: writes a hub's inventory into the repository, and scorers and masks that git lacks."""
 
 import argparse
 import sys
@@ -89,9 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 when the repository holds what the hub knows. Raises GitopsDsfError when something cannot be
-    read or written.
-    """
+    """Returns 0 when the repository holds what the hub knows. Raises GitopsDsfError."""
     from gitops_dsf.importer import Selection, take
     from gitops_dsf.repository.write import write_files
 

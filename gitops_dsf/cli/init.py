@@ -81,9 +81,7 @@ def _extras(text: str) -> tuple[str, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the repository and prints the next steps. Raises UsageError for a folder that is not empty, and
-    for a bad name, URL or registry, or wheels that are missing.
-    """
+    """Writes the repository and prints the next steps. Raises what `scaffold` does."""
     from gitops_dsf.cli.scaffold import default_name, forge_of, scaffold
 
     target: Path = arguments.dir

@@ -51,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0, also when nothing moved in the span. Raises UsageError for an application without a
-    record.
-    """
+    """Returns 0, also when nothing moved in the span. Raises UsageError if an application has no record."""
     from gitops_dsf.journal.timeline import in_order
 
     start, end = span(args)

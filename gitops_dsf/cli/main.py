@@ -104,9 +104,7 @@ exit codes: 0 fine, 1 errors, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrup
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code. Never raises. Without `argv` it is the command of the
-    process, which ends after it.
-    """
+    """Runs one command and returns its exit code; never raises. Without `argv` the process ends after it."""
     if argv is not None:
         return _exit_code(argv)
     # Documents, models, files and the objects of a hub are trees, which reference counting frees. For 2,000

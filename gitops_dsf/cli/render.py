@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 RENDERED = "rendered"
 SHRINK_LIMIT = 0.2
-"""The share of ManifestWorks that one render may drop without --allow-shrink
-(docs/reference/generator.md#guards).
-"""
+"""The share of ManifestWorks that one render may drop (docs/reference/generator.md#guards)."""
 
 DESCRIPTION = """\
 Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster,
@@ -60,9 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 when the tree is written, or fresh with --check; 1 when the repository has errors, or the
-    tree is stale or holds foreign files.
-    """
+    """Returns 1 when there are errors, or with --check when the tree is stale or holds foreign files."""
     from gitops_dsf.cli.report import show_findings
     from gitops_dsf.output import compare
     from gitops_dsf.pipeline import produce
@@ -105,9 +101,7 @@ def _is_no_source(out: Path, directory: Path) -> None:
 
 
 def _stream(tree: "RenderedTree", part: str | None) -> int:
-    """Prints manifests. Everything is rendered before the first byte is written, so that an error never
-    leaves half a stream.
-    """
+    """Prints manifests, after everything is rendered, so that an error never leaves half a stream."""
     from gitops_dsf.render.argocd import BOOTSTRAP
 
     directories = sorted({path.partition("/")[0] for path in tree.files if "/" in path})

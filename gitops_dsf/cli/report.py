@@ -23,9 +23,7 @@ _BOLD, _DIM, _END = "\033[1m", "\033[2m", "\033[0m"
 
 
 def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Returns the diagnostics with paths relative to the working directory where possible, so that editors
-    and annotations can follow them.
-    """
+    """The diagnostics with paths relative to the working directory where possible, for editors."""
     prefix = prefix_of(directory)
     if prefix == Path():
         return list(diagnostics)
@@ -44,9 +42,7 @@ def show_findings(directory: Path, diagnostics: Iterable[Diagnostic], *, ending:
 
 
 def prefix_of(directory: Path) -> Path:
-    """What comes before the file names of a repository: its folder, relative to the working directory where
-    possible.
-    """
+    """The folder of a repository, relative to the working directory where possible."""
     try:
         prefix = Path(os.path.relpath(directory))
     except ValueError:  # another drive
@@ -55,9 +51,7 @@ def prefix_of(directory: Path) -> Path:
 
 
 def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:
-    """Formats diagnostics in one of FORMATS. The text ends with a line break unless it is empty. Use colour
-    only for terminals.
-    """
+    """Formats diagnostics as text or in one of FORMATS. Use colour only for terminals."""
     safe = [_printable(item) for item in diagnostics]
     if style == "text":
         return "".join(_text(item, colour=colour) for item in safe)
@@ -113,9 +107,7 @@ def _json(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def _github(diagnostics: Sequence[Diagnostic]) -> str:
-    """Formats workflow commands. Escapes percent signs, line breaks and, in properties, colons and commas, as
-    GitHub's toolkit does.
-    """
+    """Formats workflow commands, with what GitHub's toolkit escapes."""
     lines = []
     for item in diagnostics:
         place = item.position

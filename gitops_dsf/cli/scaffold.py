@@ -1,6 +1,4 @@
-"""Creates a fleet repository: the template with its name and git URL replaced, what was asked for beside it
-(such as our wheels, which pipelines install while no package index has them), and the schema for editors.
-"""
+"""Creates a fleet repository from the template, with what was asked for and the editors' schema."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -47,9 +45,7 @@ _IGNORED_IN_TARGET = frozenset({".git"})
 
 
 def default_name(target: Path) -> str:
-    """Makes a fleet name from the folder's: lower case, with `-` for invalid characters; `fleet` if nothing
-    is left.
-    """
+    """A fleet name made of the folder's: lower case, `-` for invalid characters, or `fleet`."""
     name = re.sub(r"[^a-z0-9]+", "-", target.resolve().name.lower()).strip("-")[:63].strip("-")
     return name or "fleet"
 
@@ -223,9 +219,8 @@ _REQUIREMENTS: Final = "requirements.txt"
 
 
 def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, bytes]:
-    """The template with the wheels of this version that are in a folder. Requirements that have hashes get
-    those of the wheels. Raises UsageError if one that every
-    command needs is not there, and RepositoryError if one cannot be read.
+    """The template with our wheels of a folder, and their hashes in requirements that have some. Raises
+    UsageError if one that every command needs is not there, and RepositoryError.
     """
     names = {
         name: f"{name.replace('-', '_')}-{__version__}-py3-none-any.whl" for name in _NEEDED + _FOR_EXTRAS

@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes files that differ, and prints how many. Raises RepositoryError when the folder cannot be
-    written.
-    """
+    """Writes files that differ, and prints how many. Raises RepositoryError."""
     from gitops_dsf.cli.schematree import schema_tree, write_tree
     from gitops_dsf.schema.editor import FILE, bundle
 

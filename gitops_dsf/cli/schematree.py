@@ -1,6 +1,5 @@
-"""The tree of generated schemas, which `gitops-dsf schema` writes and the repository keeps in schemas/; and
-the JSON that verbs print, as types, of which `output/VERB.json` is made. Programs may rely on its keys: keys
-are only ever added, so the schemas allow others.
+"""The generated schemas, which the repository keeps in schemas/, and the JSON that verbs print, as types.
+Programs may rely on its keys: keys are only ever added, so the schemas allow others.
 """
 
 import json
@@ -36,10 +35,7 @@ _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\
 
 @cache
 def schema_tree() -> Mapping[str, str]:
-    """Contents by relative path, with forward slashes, sorted. The bytes are the same on every machine.
-
-    Computed once per process.
-    """
+    """Contents by relative path, sorted. The bytes are the same on every machine."""
     tree = {f"json/{name}": _json(schema) for name, schema in editor_schemas().items()}
     tree["json/document.json"] = bundle()
     tree |= {f"crds/{crd['metadata']['name']}.yaml": _CRD_HEADER + emit(crd) for crd in crds()}
@@ -49,9 +45,8 @@ def schema_tree() -> Mapping[str, str]:
 
 
 def write_tree(tree: Mapping[str, str], out: Path) -> list[str]:
-    """Writes files that differ, each by temporary file and rename. Returns their paths.
-
-    Other files in the folder stay. Raises RepositoryError when the folder cannot be written.
+    """Writes files that differ, each by temporary file and rename, and returns their paths. Raises
+    RepositoryError.
     """
     differing = [path for path, text in tree.items() if not _holds(out / path, text.encode())]
     for path in differing:

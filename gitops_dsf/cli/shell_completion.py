@@ -1,6 +1,4 @@
-"""Shell completion. Candidates come from the argument parsers, so a new verb or option needs no
-change here.
-"""
+"""Shell completion. Candidates come from the argument parsers, so a new verb needs no change here."""
 
 import argparse
 import os
@@ -78,9 +76,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
 
 
 def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:
-    """Completes names of objects in a source folder. Texts are searched and not parsed, because a shell waits
-    for the answer.
-    """
+    """Completes names of objects by a search of texts, because a shell waits for the answer."""
     kind = re.compile(rf"^kind: *[\"']?(?:{'|'.join(kinds)})\b", re.MULTILINE)
 
     def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:

@@ -1,6 +1,4 @@
-"""Formats the view of a hub as text: always summaries, and single scores if they are few or
-were requested.
-"""
+"""Formats the view of a hub as text: summaries, and single scores if they are few or were requested."""
 
 from collections.abc import Iterator, Sequence
 

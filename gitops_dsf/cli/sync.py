@@ -47,9 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reads pages, checks them and writes locks. Returns 1 when a page is not accepted, or with --check when
-    a lock differs.
-    """
+    """Returns 1 when a page is not accepted, or with --check when a lock differs."""
     import asyncio
 
     from gitops_dsf.errors import UsageError

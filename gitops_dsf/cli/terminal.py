@@ -1,6 +1,4 @@
-"""What a terminal gets: lines that fit, aligned columns, colours and progress. A pipe and a file get whole
-lines.
-"""
+"""What a terminal gets: lines that fit, aligned columns, colours, progress. Pipes get whole lines."""
 
 import os
 import shutil
@@ -57,9 +55,7 @@ def wants_colour(stream: TextIO) -> bool:
 def table(
     headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: int = 2
 ) -> str:
-    """Formats rows under their headers, with two spaces between columns. Columns whose index is in `right`
-    are right-aligned. Cells are made printable. If the terminal is too narrow, long cells have several lines.
-    """
+    """Formats rows under headers, columns of `right` right-aligned. Cells that do not fit have more lines."""
     lines = [[printable(cell) for cell in row] for row in (headers, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     widths = fitted(widths, around=indent + 2 * (len(headers) - 1))

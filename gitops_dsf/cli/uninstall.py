@@ -39,9 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 when the answer is no. Raises UsageError when nobody can be asked, and HubError when the
-    hub refuses a deletion, or does not finish it in time.
-    """
+    """Returns 0; 1 when the answer is no. Raises UsageError when nobody can be asked, and HubError."""
     context = chosen_context(args)
     if not (args.context or args.yes or args.dry_run or _agreed(context)):
         print("nothing was changed", file=sys.stderr)

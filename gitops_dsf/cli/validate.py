@@ -51,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks the repository. Returns 1 when there are errors, or with --strict warnings.
-    Notices never fail.
-    """
+    """Returns 1 when there are errors, or with --strict warnings. Notices never fail."""
     from gitops_dsf.cli.chosenfiles import STANDARD_INPUT, mend
     from gitops_dsf.cli.report import report, summary
     from gitops_dsf.cli.terminal import wants_colour

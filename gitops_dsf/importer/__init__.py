@@ -1,6 +1,4 @@
-"""Writes a hub's clusters, sets, scorers, locks and masks into a fleet repository, and keeps what people
-wrote there.
-"""
+"""Writes what a hub knows into a fleet repository, and keeps what people wrote there."""
 
 from gitops_dsf.importer.manifest import Selection
 from gitops_dsf.importer.take import Import, Line, take

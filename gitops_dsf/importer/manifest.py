@@ -28,9 +28,7 @@ LABELS: Final = (CLUSTER_SET_LABEL, "topology.kubernetes.io/*")
 """Labels with a domain that are always taken."""
 
 VOLATILE_LABELS: Final = ("clusterID", "name", "openshiftVersion", "openshiftVersion-*")
-"""Labels without a domain that distributions of OCM write. They repeat the name or change with
-every upgrade.
-"""
+"""Labels of OCM's distributions without a domain: they repeat the name, or change with upgrades."""
 
 CLAIMS: Final = (
     "platform.open-cluster-management.io",
@@ -47,9 +45,7 @@ class Selection:
     labels: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     resources: bool = False
-    """Allocatable and capacity. They change with every node, and only the ResourceAllocatable prioritizers
-    use them.
-    """
+    """Allocatable and capacity, which change with every node. Few prioritizers use them."""
 
     def takes_label(self, name: str) -> bool:
         """Whether a label of the hub is taken."""
@@ -62,9 +58,7 @@ class Selection:
         return _matches(name, self.claims) or name in CLAIMS
 
     def and_asked_for(self, documents: Iterable[Document]) -> "Selection":
-        """Returns this selection, extended by every label and claim that a selector of the repository names,
-        or that a scorer on the hub recognises clusters by.
-        """
+        """This selection, and what selectors name or scorers on the hub recognise clusters by."""
         labels: set[str] = set()
         claims: set[str] = set()
         for document in documents:
@@ -102,17 +96,13 @@ _TOOL_METADATA: Final = (
 
 
 def manifest(data: Mapping[str, Any], selection: Selection) -> Object | None:
-    """Returns the manifest of an object; None for kinds and objects that git does not hold. Raises
-    RepositoryError for a malformed object.
-    """
+    """The manifest of an object; None for what git does not hold. Raises RepositoryError."""
     build = _KINDS.get((str(data.get("apiVersion")), str(data.get("kind"))))
     return None if build is None else build(data, selection)
 
 
 def name_of(data: Mapping[str, Any]) -> str:
-    """The value of metadata.name. It becomes part of a path, so anything but a Kubernetes name is an error.
-    Raises RepositoryError.
-    """
+    """metadata.name. It becomes part of a path: RepositoryError is raised unless it is a name."""
     found = _mapping(data, "metadata").get("name")
     if not isinstance(found, str) or len(found) > 253 or not re.fullmatch(DNS_SUBDOMAIN, found):
         raise RepositoryError(f"{data.get('kind')}: metadata.name {found!r} is not the name of an object")
@@ -187,9 +177,7 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], 
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Returns a copy without fields that are null, as the API server stores objects. Nulls of free-form
-    arguments stay.
-    """
+    """A copy without nulls, as the API server stores objects. Nulls of free-form arguments stay."""
     if isinstance(value, Mapping):
         return {
             key: item if key == "arguments" else _plain(item)

@@ -1,6 +1,4 @@
-"""Compares objects of a hub with the documents of a repository: what is new, what changed, and what only git
-has. The controller keeps a scorer's /config in the scorer's status, which is what a lock holds.
-"""
+"""Compares a hub's objects with the documents of a repository: what is new, changed, or only in git."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -29,9 +27,7 @@ from gitops_dsf.sync.weigh import lock_file, weigh
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
-"""The inventory follows the hub. Scorers and masks follow git: of these, only the ones that git lacks are
-taken.
-"""
+"""The inventory follows the hub. Of scorers and masks only those are taken that git lacks."""
 
 _LONGEST: Final = 200
 """Characters of an object's name in a file name. File systems accept 255 bytes."""
@@ -77,10 +73,7 @@ def take(
     root: Path, objects: Iterable[Mapping[str, Any]], *, selection: Selection, overwrite: bool = False
 ) -> Import:
     """Plans an import; writes nothing. With `overwrite`, the hub's scorers and masks also replace those of
-    git.
-
-    Raises RepositoryError when the repository or an object cannot be read, or when there is nothing to
-    import.
+    git. Raises RepositoryError when something cannot be read, or when there is nothing to import.
     """
     loaded = _loaded(root)
     existing: dict[Key, Document] = {}
@@ -238,9 +231,7 @@ class _Taker:
 
 
 def _means_the_same(document: Document, value: Object) -> bool:
-    """Whether two scorers or masks differ only in defaults, which the API server writes out and people do
-    not.
-    """
+    """Whether two scorers or masks differ only in defaults, which the API server writes out."""
     if document.kind in _MIRRORED:
         return False
     model = KINDS[value["apiVersion"], value["kind"]]

@@ -1,4 +1,1 @@
-"""What people read about a hub or a change: `status`, `doctor` and `preview`.
-
-Pure: typed objects in, values out. The rules are in `hub`.
-"""
+"""What people read about a hub or a change. Pure: typed objects in, values out. The rules are in `hub`."""

@@ -51,9 +51,7 @@ def advice_on(
 def demands_of(
     fleet: FleetVersion, found: Backtest, paced: Mapping[str, Paced], records: Sequence[Record]
 ) -> Iterator[tuple[str, tuple[DemandAdvice, ...]]]:
-    """The demands to write, by Placement: those that differ clearly from what is written. `records` are those
-    of the journal.
-    """
+    """The demands to write, by Placement, that differ clearly from those written. `records`: the journal."""
     moves = {
         key: [
             Arrival(at=at, joined=each.joined, left=each.left, exact=each.kind == "Change")

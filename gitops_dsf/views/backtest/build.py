@@ -116,10 +116,7 @@ class _Side:
             missing[cluster] = missing.get(cluster, 0) + points
 
     def tracks(self) -> dict[int | None, Tracks]:
-        """What was published until the end, by deadband. Decides no Placement that ranks by a score of which
-        the history has nothing on any cluster: the metric or its label is called otherwise, or the scorer did
-        not run.
-        """
+        """What was published, by deadband. Forgets Placements by scores of which the history has nothing."""
         for by_resource in self.publications.values():
             for by_cluster in by_resource.values():
                 for publication in by_cluster.values():
@@ -217,9 +214,7 @@ class BacktestBuilder:
         can_query: bool = False,
         records: Sequence[Record] = (),
     ) -> None:
-        """`can_query` says that the history comes from a store that evaluates queries. `records` are those
-        of the journal, for advice on demands.
-        """
+        """`can_query`: a store evaluates queries. `records`: of the journal, for demands."""
         self._records = records
         self._snapshot = snapshot
         self._can_query = can_query
@@ -261,9 +256,7 @@ class BacktestBuilder:
     def results(
         self, *, window: float = WINDOW_SECONDS, stop: Callable[[], bool] = lambda: False
     ) -> tuple[Result, ...]:
-        """Decides all Placements: those of the base first, if there is one. Only the last one gets advice.
-        When `stop` becomes true, the rest is not decided.
-        """
+        """Decides all Placements, the base's first, until `stop` is true. Only the last side gets advice."""
         histories = [side.tracks() for side in self._sides]
         begin, waited_for = self._start, ""
         for side, found in zip(self._sides, histories, strict=True):

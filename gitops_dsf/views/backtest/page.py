@@ -115,9 +115,7 @@ def _placement(results: Sequence[Result], key: str, before: Figures | None, afte
 
 
 def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
-    """A chart for each side: its figures, and when it is. A cluster has one colour in all of them, and the
-    scores one scale.
-    """
+    """A chart for each side. Clusters have one colour in all, and scores one scale."""
     spent: Counter[str] = Counter()
     for _, figures, _ in sides:
         spent.update(figures.seconds_on)
@@ -138,9 +136,7 @@ _Lines = Mapping[str, Sequence[tuple[float, float]]]
 
 
 def _lines_of(result: Result, key: str, named: Sequence[str]) -> _Lines:
-    """The lines of one Placement: of the clusters that are named first, then of those with the highest
-    scores.
-    """
+    """The lines of a Placement: of the named clusters, then of those with the highest scores."""
     contest, columns, grid = result.backtest.contests[key], result.backtest.columns, result.grid
     size = max(1, -(-grid.count // MOST_POINTS))
     width = len(contest.candidates)

@@ -146,9 +146,7 @@ def moment(at: float) -> str:
 
 
 def span(result: Result) -> str:
-    """`14.0 days from 2026-11-08 16:00 to 2026-11-22 16:00 UTC, a point every 60 s`, and why it does not
-    begin earlier.
-    """
+    """`14.0 days from 2026-11-08 16:00 to 2026-11-22 16:00 UTC, a point every 60 s`, and why not earlier."""
     grid = result.grid
     why = f"; before that, {result.waited_for} has no scores" if result.waited_for else ""
     days = (grid.count - 1) * grid.step / 86_400

@@ -1,6 +1,4 @@
-"""Every check (docs/operate/status.md has a row for each), and running them. If an input of a check could not
-be read, its result is unknown, and names the missing permission.
-"""
+"""Every check (docs/operate/status.md has a row for each), and running them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -35,9 +33,7 @@ class Check:
     run: Callable[[Facts], Iterator[Finding]]
     needs: tuple[Need, ...] = ()
     ours: bool = False
-    """Whether only we install what it checks. Then it is skipped if the upstream addon delivers
-    (delivery.mode UpstreamController).
-    """
+    """Only we install it: skipped if the upstream addon delivers (delivery.mode UpstreamController)."""
     first: bool = False
     """Whether it must be without errors before anything of ours is installed."""
 

@@ -133,9 +133,7 @@ def images_of(workload: Mapping[str, Any]) -> dict[str, str]:
 
 
 def version_of(workload: Mapping[str, Any]) -> Version | None:
-    """The oldest version of a Deployment or StatefulSet: from its images, or from its label if the images
-    have digests. None if neither tells one.
-    """
+    """The oldest version of a workload: from its images, or its label if these have digests."""
     label = str((workload["metadata"].get("labels") or {}).get(VERSION_LABEL, ""))
     found = [version for tag in images_of(workload).values() if (version := _read(tag)) is not None]
     return min(found, default=None) or _read(label)

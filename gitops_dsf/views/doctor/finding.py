@@ -48,9 +48,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def _result(state: State, message: str, fix: str = "", subject: str = "") -> Finding:
-    """One result of a check, which does not know its ID. `subject` is the cluster that it is about. Equal
-    results about several clusters are reported once, with their number.
-    """
+    """One result of a check, which does not know its ID. `subject` is the cluster that it is about."""
     subjects = (subject,) if subject else ()
     return Finding(check="", state=state, message=message, fix=fix or None, subjects=subjects)
 
@@ -76,9 +74,7 @@ def unknown(message: str, fix: str = "") -> Finding:
 
 
 def findings_of(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
-    """Merges results of a check that differ only in the cluster. The merged finding takes the place of the
-    first. That all is well counts only if there is no other result.
-    """
+    """Merges results that differ only in the cluster. An ok counts only if it is alone."""
     groups: dict[object, list[Finding]] = {}
     found = list(results)
     for result in [one for one in found if one.state is not State.OK] or found:

@@ -1,3 +1,1 @@
-"""Computes what a change of a fleet repository does: which scorers run where, which Placements change, which
-applications would move.
-"""
+"""What a change of a fleet repository does: scorers, Placements, and applications that would move."""

@@ -128,9 +128,7 @@ def compare(
 
 
 def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:
-    """Placements whose decision on the hub differs from what the base leads to. Ignores those without a
-    decision, which OCM has not scheduled yet.
-    """
+    """Placements with a decision on the hub that differs from what the base leads to."""
     now = {
         f"{namespace}/{name}": clusters for (namespace, name), clusters in decided(snapshot.decisions).items()
     }

@@ -1,6 +1,4 @@
-"""What a change does to the objects that people write and to the rendered Placements, and how much of the
-rest it affects.
-"""
+"""What a change does to objects as written and to rendered Placements, and how much else differs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -40,9 +38,7 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
 
     @property
     def edit(self) -> SourceChange:
-        """The same without the name of the item that a paced Placement reads, so that fleets that turn a pace
-        on have one edit and not one for each Placement.
-        """
+        """The same without its own name, so that turning a pace on is one edit for all."""
         fields = (
             FieldChange(
                 path=field.path.replace(f"/{self.placement}]", f"/{_ITSELF}]"),
@@ -57,9 +53,7 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
 
 
 def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[SourceChange, ...]:
-    """ScoredApplications, ScoredPlacements and ApplicationSets that differ as people write them, by kind and
-    name, with those that change alike in one entry.
-    """
+    """What differs as people write it, by kind and name, with objects that change alike in one entry."""
     return alike(_changes(_written(base) if base else {}, _written(head), places=_PLACES))
 
 
@@ -72,9 +66,7 @@ def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Pl
 
 
 def alike(changes: Iterable[SourceChange]) -> tuple[SourceChange, ...]:
-    """Puts equal edits of a kind together, in the order of the first of each. Whole objects that come or go
-    are equal, too.
-    """
+    """Puts equal edits of a kind together, in the order of the first, and objects that come or go."""
     found: dict[object, list[SourceChange]] = {}
     for item in changes:
         found.setdefault((item.kind, item.change, msgspec.json.encode(item.fields)), []).append(item)
@@ -216,9 +208,7 @@ def _count(old: Mapping[str, object], new: Mapping[str, object]) -> Count:
 
 
 def _changed(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
-    """The names whose values differ. Thousands of clusters share a few values, so each pair is compared
-    once.
-    """
+    """The names whose values differ. Clusters share a few values, so each pair is compared once."""
     differ: dict[tuple[int, int], bool] = {}
     found = []
     for name in old.keys() & new.keys():

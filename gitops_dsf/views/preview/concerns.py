@@ -94,9 +94,7 @@ def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, tuple[str, str
 
 
 def _right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
-    """Warns if agents may read nodes and pods that they could not read before. Clusters that join are left
-    out.
-    """
+    """Warns if agents may read nodes and pods that they could not read before, without clusters that join."""
     if base is None:
         return
     before, gained = _counting(base), dict[str, str]()
@@ -145,9 +143,7 @@ def _receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterato
 
 
 def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
-    """Warns if objects of rendered/argocd change, because people apply them. Until then Argo CD refuses what
-    its AppProjects do not allow.
-    """
+    """Warns of changes in rendered/argocd, which people apply. Argo CD refuses what is not allowed."""
     if base is None:
         return
     before, after = _bootstrap(base), _bootstrap(head)

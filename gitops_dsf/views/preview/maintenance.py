@@ -1,6 +1,4 @@
-"""What maintenance that a change adds, alters or removes does when its window opens: who leaves, when and
-whereto, who stays, and whose moves wait.
-"""
+"""What maintenance that a change adds, alters or removes does: who leaves, when, whereto; who stays."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
@@ -70,9 +68,7 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
     late: tuple[str, ...] = ()
     """Paced Placements that would not leave before the end."""
     held: tuple[str, ...] = ()
-    """Paced Placements whose moves wait: those that are frozen, and those on a drained cluster that have no
-    other cluster.
-    """
+    """Paced Placements that wait: frozen, or on a drained cluster and without another one."""
     stays: tuple[str, ...] | None = ()
     """Other Placements on the clusters, which stay there; None if nothing is known of the hub."""
 

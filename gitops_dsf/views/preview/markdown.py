@@ -1,6 +1,4 @@
-"""Formats a preview as Markdown: for a terminal, and as a comment on a pull request, with collapsed details
-and a limited length.
-"""
+"""Formats a preview as Markdown: for a terminal, and, collapsed and limited in length, as a comment."""
 
 import json
 import re
@@ -54,9 +52,7 @@ _TERMINAL: Final = _Limit(rows=1_000_000, width=2_000, names=10, plain=printable
 
 
 def markdown(preview: Preview, *, evidence: str) -> str:
-    """Returns the comment, with at most 65,536 characters. It says how much was left out. `evidence`: which
-    data the moves are computed from.
-    """
+    """The comment. It says how much was left out. `evidence`: which data the moves are computed from."""
     for limit in _COMMENT:
         found = "\n".join((MARKER, *_lines(preview, evidence, limit))) + "\n"
         if len(found) <= _TARGET:

@@ -49,9 +49,7 @@ class Move(
     origin: tuple[str, ...]
     """Clusters that it leaves, sorted; those that it may leave if the target is unknown."""
     target: tuple[str, ...] | Unknown
-    """Clusters that it moves to, sorted. Unknown if scores decide that are not known before the changed
-    scorers have run.
-    """
+    """Clusters that it moves to, sorted. Unknown if scores decide that are not known yet."""
     stays: int
     """The number of clusters where it certainly stays."""
     reason: str

@@ -1,6 +1,4 @@
-"""The published scores after a change: unchanged, computed, removed or unknown; and which part of a decision
-is certain although some are unknown: each sum has two bounds, and bounds can be enough.
-"""
+"""The scores after a change, and what is certain of a decision although some are unknown."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -118,9 +116,7 @@ class Certainty:
 
 
 def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> Certainty | None:
-    """Computes the bounds of a verdict's ranking. Its sums contain placeholders for the unknown scores. None
-    if no cluster that passed the filters has an unknown score with a weight.
-    """
+    """The bounds of a ranking with placeholders for unknown scores. None if no ranked cluster has one."""
     ranking = verdict.ranking
     if ranking is None:
         return None

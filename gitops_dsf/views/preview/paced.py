@@ -1,6 +1,4 @@
-"""Paced moves that a repository leads to: where OCM would move its paced Placements by the written weights,
-in the order and pace in which the reconciler would admit it.
-"""
+"""Paced moves that a repository leads to, in the order and pace in which the reconciler would admit them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,9 +23,7 @@ from gitops_dsf.views.preview.version import FleetVersion
 
 PREVIEWED_WAVES: Final = 50
 MOST_SIMULATED: Final = 10_000
-"""A comparison computes so many waves at most, and simulates about so many Placements: each wave simulates
-every one that may move.
-"""
+"""A comparison computes so many waves, and simulates about so many Placements in them."""
 
 
 class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
@@ -43,8 +39,7 @@ class WishedMove(PacedMove, frozen=True, kw_only=True):
     """A move that the scores ask for."""
 
     points: float
-    """By how many points of the weighted mean of the scores the target is better; 0 if the source is drained.
-    """
+    """By how many points of the weighted mean the target is better; 0 if the source is drained."""
 
 
 class Wave(Struct, frozen=True, kw_only=True):
@@ -97,9 +92,7 @@ def stored_moves(snapshot: Snapshot | None) -> StoredMoves:
 def paced_waves(
     fleet: FleetVersion, state: HubState, ledger: Ledger, *, now: datetime, most: int = MOST_WAVES
 ) -> Waves:
-    """The waves, at most so many. `state` has the Placements of the repository, with the scores and decisions
-    of the hub. A repository without spec.pace has none.
-    """
+    """At most so many waves, by the scores and decisions of `state`. None without spec.pace."""
     situation = situation_of(fleet, state, ledger, now=now)
     if situation is None:
         return Waves(under_way=(), waves=(), complete=True)
@@ -119,9 +112,7 @@ def paced_waves(
 def situation_of(
     fleet: FleetVersion, state: HubState, ledger: Ledger, *, now: datetime, at: float | None = None
 ) -> Situation | None:
-    """By what the reconciler would admit moves, now or at another time (seconds since 1970) with the present
-    scores: with the windows of maintenance that are open then. None without spec.pace.
-    """
+    """What admits moves, now or at Unix seconds with the windows of then. None without spec.pace."""
     written = fleet.resolved.repository.spec.pace
     if written is None:
         return None

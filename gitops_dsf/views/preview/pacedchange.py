@@ -1,6 +1,4 @@
-"""What a change does to paced applications: nothing at once, and waves that follow; and where they would go
-when a cluster fails.
-"""
+"""What a change does to paced applications: moves in waves, and other refuges when a cluster fails."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -32,9 +30,7 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
     without_change: int
     """How many of these moves would follow without the change, too."""
     unknown: tuple[str, ...]
-    """Scores that paced Placements rank by and that are not known before the changed scorers have run; the
-    waves are computed with the present ones.
-    """
+    """Scores of paced Placements that only the changed scorers will tell; the waves take the present ones."""
 
     @property
     def count(self) -> int:
@@ -43,10 +39,8 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def paced_change(change: Transition) -> PacedChange | None:
-    """The paced moves that follow a change; None if the head paces nothing, or they are the same as before.
-
-    They begin where the change itself leads to: where OCM places new applications, and those that it moves
-    at once.
+    """The paced moves that follow from where the change itself leads to. None without a pace, or if they stay
+    equal.
     """
     base, head, ledger = change.base, change.head, change.ledger
     if head.resolved.repository.spec.pace is None:
@@ -100,9 +94,7 @@ class Failover(Struct, frozen=True, kw_only=True):
 
 
 def failover_changes(change: Transition) -> tuple[Failover, ...]:
-    """The refuges that the reconciler would plan after a change, where they differ from those before. Scores
-    that are not known yet count as they are now.
-    """
+    """Refuges that differ after a change. Scores that are not known yet count as they are now."""
     base, head = change.base, change.head
     if not any(side is not None and _has_refuges(side) for side in (base, head)):
         return ()

@@ -1,6 +1,4 @@
-"""What a change does to each scorer: its fields, the clusters that gain or lose it, and whether its new
-scores are known.
-"""
+"""What a change does to each scorer: its fields, its clusters, and whether its new scores are known."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -64,9 +62,7 @@ class ScorerChange(Struct, frozen=True, kw_only=True, rename="camel"):
     unknown_because: tuple[str, ...]
     """Fields whose change makes the raw scores unknown."""
     other_source: tuple[str, ...]
-    """Clusters that keep it and whose variant of its MetricSource changes, sorted. Their raw scores are
-    unknown, whatever the effect is.
-    """
+    """Clusters that keep it with another variant of its MetricSource, sorted. Raw scores are unknown."""
     credentials: tuple[CredentialSent, ...]
 
 
@@ -137,9 +133,7 @@ def shift_of(
 
 
 def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
-    """Changed fields that make the raw scores of the past useless for the changed scorer. How raw scores
-    become items is not among them: the past can be computed anew.
-    """
+    """Changed fields that make past raw scores useless. Items can be computed anew from them."""
     return tuple(title for title, old, new in _raw_inputs(before, after) if old != new)
 
 
@@ -184,9 +178,7 @@ def _asks_elsewhere(
     head: FleetVersion,
     clusters: Iterable[str],
 ) -> Iterator[str]:
-    """The clusters whose variant of a MetricSource changes, because it was edited, or the cluster's labels
-    were.
-    """
+    """The clusters whose variant of a MetricSource changes: it was edited, or the cluster's labels were."""
     if before.metric_source is None and after.metric_source is None:
         return
     known: dict[tuple[int, int], bool] = {}

@@ -1,8 +1,6 @@
-"""Where a change leads a hub: every Placement is simulated on the same hub, as the base renders it until
-decisions are stable, and from there as the head renders it. All parts of a comparison read it here, so that
-each version is simulated once.
-
-So stickiness is taken into account, and moves that would happen anyway are not attributed to the change.
+"""Where a change leads a hub: every Placement is simulated as the base renders it until decisions are stable,
+and from there as the head renders it. So stickiness counts, and moves that would happen anyway are not the
+change's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -55,9 +53,7 @@ class Transition:
 
     @cached_property
     def second(self) -> HubState:
-        """The hub with the Placements of the head and these decisions. Scores that are not known yet are as
-        they are now.
-        """
+        """The hub with the Placements of the head and these decisions. Unknown scores are as they are now."""
         return hub_state(self.head, self.snapshot, scores=self.scores.scores, decisions=self.decisions)
 
     @cached_property

@@ -54,9 +54,7 @@ class FleetVersion:
 
     @cached_property
     def followers(self) -> Mapping[str, tuple[str, ...]]:
-        """For each Placement, the sorted names of the ApplicationSets that follow its decision. They look for
-        it in their own namespace.
-        """
+        """The sorted names of the ApplicationSets, in its namespace, that follow each Placement."""
         found: dict[str, set[str]] = {key: set() for key in self.placements}
         for item in self.delivered:
             if item["kind"] == "ApplicationSet":

@@ -1,7 +1,4 @@
-"""Queries that are evaluated over the metrics of a test: what to ask, and what the answers mean.
-
-Who evaluates them is Prometheus' own engine, outside of this package.
-"""
+"""Queries that promtool evaluates over the metrics of a test: what to ask, and what the answers mean."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,9 +82,7 @@ def no_promtool(question: Question) -> Answer:
 def questions(
     spec: ScoreTestSpec, *, fleet: FleetVersion, scorers: Sequence[str], end: int
 ) -> Iterator[Question]:
-    """What must be evaluated: these scorers, on each cluster with metrics and without series of
-    them. Raises QueryError if that is too much.
-    """
+    """These scorers where there are metrics and no series. Raises QueryError if that is too much."""
     given = spec.given
     if not given.metrics:
         return
@@ -133,9 +128,7 @@ def not_evaluated(scorer: EffectiveScorer) -> str:
 
 
 def answer_of(found: Sequence[Sequence[Sample]]) -> Answer:
-    """The answer for the samples of each run. Series differ in all of their labels, also those that do not
-    count.
-    """
+    """The answer for the samples of each run. Series differ in all labels, also those that do not count."""
     columns: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
     for number, samples in enumerate(found):
         for labels, value in samples:

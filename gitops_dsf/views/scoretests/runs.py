@@ -60,9 +60,7 @@ Runs = Mapping[str, Mapping[str, ScorerOnCluster]]
 
 
 def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float) -> Runs:
-    """Runs all scorers of a test. Times are Unix seconds. `answers` are those of queries that were evaluated
-    over given metrics.
-    """
+    """Runs all scorers of a test. Times are Unix seconds. `answers`: of queries over given metrics."""
     found: dict[str, dict[str, ScorerOnCluster]] = {}
     for (name, cluster), inputs in _inputs(given, fleet, answers).items():
         scorer = fleet.scorers[name]

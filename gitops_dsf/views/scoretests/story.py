@@ -197,9 +197,7 @@ def scorers_of(spec: ScoreTestSpec, fleet: FleetVersion) -> Sequence[str]:
 
 
 def end_of(spec: ScoreTestSpec, fleet: FleetVersion) -> int:
-    """Seconds up to the last expectation. Moves without a time are counted up to the last value of a
-    series.
-    """
+    """Seconds up to the last expectation; moves without a time count up to the last value of a series."""
     expect = spec.expect
     times = [*(each.at for each in expect.scores), *(each.at for each in expect.decisions)]
     times += [each.until for each in expect.moves if each.until is not None]

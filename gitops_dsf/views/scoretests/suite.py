@@ -47,9 +47,7 @@ class TestOutput(Struct, frozen=True, kw_only=True):
 
 
 def selected(declared: Declared, patterns: Iterable[str]) -> Sequence[Item[ScoreTest]]:
-    """The tests whose names match one of some shell patterns, in order of file and line. All without
-    patterns.
-    """
+    """The tests whose names match one of some shell patterns, by file and line. All without patterns."""
     wanted = tuple(patterns)
     found = [
         item
@@ -68,9 +66,7 @@ def run_tests(
     evaluate: Evaluate = no_promtool,
     prefix: Path = Path(),
 ) -> TestOutput:
-    """Runs tests one by one. `checked` is the repository as it is, `documents` are all of its documents.
-    `evaluate` evaluates queries over given metrics. `prefix` comes before the names of files.
-    """
+    """Runs tests. `documents` are all of the repository's. `prefix` comes before names of files."""
     found, own = [], (version_of(checked), checked.diagnostics)
     for test in tests:
         fleet, findings = fleet_of(test, declared, own=own)
@@ -107,9 +103,7 @@ def fleet_of(test: Item[ScoreTest], declared: Declared, *, own: Judged) -> Judge
 
 
 def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
-    """The repository with the clusters of a test as its inventory. Other tests are left out, because they may
-    name other clusters. A test needs no cluster for each selector.
-    """
+    """The repository with the clusters of a test, and without other tests, which may name others."""
     known = {item.name: item for item in declared.clusters}
     clusters = {
         given.name: _cluster(test, index, given, known.get(given.name))

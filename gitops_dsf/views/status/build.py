@@ -28,9 +28,7 @@ class Filter:
 
 
 def build(inputs: Inputs, only: Filter | None = None) -> Overview:
-    """Builds the view. Raises UsageError when a requested object does not exist, although its kind
-    could be read.
-    """
+    """Builds the view. Raises UsageError for an unknown object of a kind that could be read."""
     asked = only or Filter()
     if asked.cluster is not None and inputs.knows(Part.CLUSTERS):
         _check("cluster", asked.cluster, inputs.snapshot.clusters)

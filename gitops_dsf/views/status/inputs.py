@@ -57,9 +57,7 @@ class Inputs:
     foreign: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores that have a scorer's name but were not written by our agent."""
     contested: tuple[tuple[str, str, str], ...] = ()
-    """(cluster, name, field manager) of AddOnPlacementScores of our agents that another program
-    also writes.
-    """
+    """(cluster, name, field manager) of scores of our agents that another program also writes."""
     unowned: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores that our agent wrote and no scorer owns."""
     unread: Mapping[Part, Unread] = field(default_factory=dict)

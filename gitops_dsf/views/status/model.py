@@ -26,9 +26,7 @@ class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
     """Published scores by dimension, also of an expired one."""
     valid_until: str | None
     age_seconds: int | None
-    """Since it was published, computed from validUntil and the TTL; None if nothing is published or it has no
-    validUntil.
-    """
+    """Since it was published, by validUntil and the TTL; None if nothing is published, or without an end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +39,7 @@ class ScorerView:
     known: bool
     """Whether its scores could be read."""
     counts: Counter[State]
-    """Number of clusters by state. Clusters that the selector does not match count only if they
-    have a score.
-    """
+    """Clusters by state. Those that the selector does not match count only if they have a score."""
     expected: frozenset[str]
     """Clusters where the scorer should run and publish."""
     unusual: Mapping[State, tuple[str, ...]]
@@ -57,15 +53,11 @@ class ScorerView:
     oldest: float | None
     """Age of the oldest published score, in seconds."""
     cells: Callable[[], Iterable[Cell]] = field(repr=False, compare=False)
-    """Yields every cell in order of cluster. The cells are made anew, because a fleet has hundreds of
-    thousands.
-    """
+    """Yields every cell in order of cluster, made anew, because a fleet has hundreds of thousands."""
 
     @property
     def at_default(self) -> int | None:
-        """How many scores that count now have the value of spec.defaultScore. Their source has no series, or
-        their score is the same. None without a default score, and if the scores are not known.
-        """
+        """How many scores that count are spec.defaultScore: without series, or equal. None if not known."""
         value = self.scorer.spec.default_score
         return self.histogram[value] if value is not None and self.known else None
 
@@ -76,9 +68,7 @@ class ScorerView:
 
     @property
     def values(self) -> tuple[int | None, int | None, int | None]:
-        """The lowest value that OCM counts now, the lower median (so that it is one of the values), and the
-        highest; None if there are none.
-        """
+        """The lowest value that counts now, the lower median (one of the values) and the highest, or None."""
         ordered = sorted(self.histogram)
         if not ordered:
             return None, None, None
@@ -167,9 +157,7 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     strategy: str
     placements: tuple[str, ...]
     settled: bool | None
-    """Whether its Applications are exactly on the decided clusters; None if decision and Applications could
-    not both be read.
-    """
+    """Whether its Applications are exactly on the decided clusters; None if that is not known."""
     message: str | None
     """The ApplicationSet's error, if there is one."""
     copies: tuple[Copy, ...]

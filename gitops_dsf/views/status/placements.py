@@ -1,6 +1,4 @@
-"""Placements: what OCM decided, what it would decide now, and the nearest score that would flip it; and what
-Argo CD makes of the decisions.
-"""
+"""Placements: decision, OCM's next one, the nearest score that would flip it, and Argo CD's copies."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -53,10 +51,7 @@ def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
 def placement_views(
     placements: Iterable[Placement], inputs: Inputs, state: HubState | str, *, cluster: str | None
 ) -> Iterator[tuple[PlacementView, tuple[str, ...]]]:
-    """Yields the view of each Placement, in the given order, and the clusters that pass its filters. `state`
-    is that of `state_of`. With a cluster: what would bring it in or out, and only Placements where it is
-    eligible.
-    """
+    """Each view and the clusters that pass. With a cluster: what flips it, where it is eligible."""
     clusters = decided(inputs.snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
     spans = {item.resource: item.span for item in inputs.scorers}
     for item in placements:

@@ -1,6 +1,4 @@
-"""Paced moves: what is under way, and what waits for what; and where paced applications go when a cluster
-fails, as the reconciler has published it.
-"""
+"""Paced moves: what is under way, and what waits for what; and where applications go when a cluster fails."""
 
 from collections.abc import Collection, Iterator
 
@@ -161,9 +159,7 @@ class FailoverView(Struct, frozen=True, kw_only=True):
 def failover_views(
     inputs: Inputs, *, placements: Collection[str] | None, cluster: str | None
 ) -> Iterator[FailoverView]:
-    """The plan for these Placements (None means all), in order of the cluster that fails. With a cluster: who
-    leaves it, and who comes. Nothing while scores or decisions are not known.
-    """
+    """The plan for these Placements (None: all), by lost cluster. With a cluster: who leaves, who comes."""
     if not inputs.knows(Part.SCORES, Part.DECISIONS):
         return
     clusters = {

@@ -1,6 +1,4 @@
-"""Scorers by clusters: what is published, how old it is, and what is missing. Times are those of the hub's
-clock.
-"""
+"""Scorers by clusters: what is published, how old it is by the hub's clock, and what is missing."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,3 +1,1 @@
-"""One module per part of a hub. A check is a pure function from facts to results, and returns at least one
-result.
-"""
+"""One module per part of a hub. A check is a pure function from facts to one result or more."""

@@ -1,6 +1,4 @@
-"""Checks Argo CD: installed, recent enough, and configured so that it neither deletes applications nor claims
-objects that are not its own.
-"""
+"""Checks Argo CD: installed, recent enough, no danger to applications and objects of others."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -13,9 +11,7 @@ from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")
-"""Older controllers panic on a number in a PlacementDecision
-(docs/contributing/behaviour.md#numbers-in-decisions).
-"""
+"""Older controllers panic on a number in a decision (docs/contributing/behaviour.md#numbers-in-decisions)."""
 MANIFEST: Final = "https://raw.githubusercontent.com/argoproj/argo-cd/stable/manifests/install.yaml"
 CONTROLLER: Final = "applicationset-controller"
 POLICY: Final = "applicationsetcontroller.policy"
@@ -23,9 +19,7 @@ OVERRIDE: Final = "applicationsetcontroller.enable.policy.override"
 TRACKING: Final = "application.resourceTrackingMethod"
 HEALTH: Final = "resource.customizations.health"
 REFUSED: Final = "not permitted in project"
-"""What Argo CD says of an object that the AppProject does not allow
-(docs/contributing/behaviour.md#failed-syncs).
-"""
+"""Argo CD's words of what the AppProject does not allow (docs/contributing/behaviour.md#failed-syncs)."""
 BROKEN: Final = ("Missing", "Degraded")
 """The health of an object that does not work."""
 KINDS: Final = (
@@ -74,9 +68,7 @@ def version(facts: Facts) -> Iterator[Finding]:
 
 
 def _with_its_image(workloads: Sequence[Object]) -> Iterator[Object]:
-    """Workloads with the image of the ApplicationSet controller, which all programs of Argo CD share. The
-    others, such as Dex and Redis, have versions of their own.
-    """
+    """Workloads with the image that Argo CD's programs share; Dex and Redis have other versions."""
     images = {image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)}
     return (item for item in workloads if images & images_of(item).keys())
 

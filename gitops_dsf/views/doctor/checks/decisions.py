@@ -1,6 +1,4 @@
-"""Checks the way from OCM's decision to an Application: Placements, how Argo CD reads them, and whether it
-knows the clusters.
-"""
+"""Checks the way from a decision to an Application: Placements, and how Argo CD reads them."""
 
 import re
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""Checks Open Cluster Management: installed, recent enough, with the required feature gates; its clusters,
-and the agents that it installs.
-"""
+"""Checks Open Cluster Management: its version, feature gates and clusters, and the agents there."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -39,9 +37,7 @@ GATES: Final = {
         "a cluster without a set label is in no ManagedClusterSet, not even `default`",
     ),
 }
-"""Gates that are on by default and must stay on (ocm api feature/feature.go), their section in the
-ClusterManager, and what breaks without them.
-"""
+"""Gates that must stay on (ocm api feature/feature.go), their section, and what breaks without."""
 
 
 def installed(facts: Facts) -> Iterator[Finding]:

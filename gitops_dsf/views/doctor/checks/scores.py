@@ -189,9 +189,7 @@ def _unexpected(facts: Facts) -> Iterator[Finding]:
 
 
 def _foreign(facts: Facts) -> Iterator[Finding]:
-    """Scores that another program writes. Our agent reports the conflict and waits until the other program
-    stops.
-    """
+    """Scores that another program writes. Our agent reports the conflict and waits until it stops."""
     for cluster, name in facts.inputs.foreign:
         fix = _show(facts, cluster, name) + "  # who writes it?"
         yield warning(

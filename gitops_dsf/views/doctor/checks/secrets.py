@@ -1,9 +1,6 @@
 """Checks Secrets: the clusters that Argo CD knows, and the tokens that agents need, as far as the hub shows
-them.
-
-The data of a Secret is never read. Argo CD matches a cluster by `data.name`
-(docs/contributing/behaviour.md#cluster-secrets), so a Secret counts as a cluster's if its own name or
-a label says so. An Application proves that Argo CD knows its cluster.
+them. The data of a Secret is never read, where Argo CD has the cluster's name
+(docs/contributing/behaviour.md#cluster-secrets): its own name, its labels or an Application must tell.
 """
 
 from collections.abc import Iterator

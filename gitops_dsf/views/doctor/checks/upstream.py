@@ -1,6 +1,4 @@
-"""Checks whether the upstream addon runs next to ours: both write the same ConfigMap
-(docs/contributing/behaviour.md#works-that-share-an-object).
-"""
+"""Checks for the upstream addon (docs/contributing/behaviour.md#works-that-share-an-object)."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -82,9 +80,7 @@ def _ours(facts: Facts) -> bool:
 
 
 def delivers(facts: Facts) -> bool:
-    """Whether the upstream addon does the work of our ManifestWorks and add-on (delivery.mode
-    UpstreamController).
-    """
+    """Whether the upstream addon delivers in our place (delivery.mode UpstreamController)."""
     needed = (Source.OUR_WORKS, Source.ADDON_DEFINITIONS, Source.UPSTREAM_DEPLOYMENTS)
     if any(facts.missing(need) is not None for need in needed) or _ours(facts):
         return False
