@@ -130,7 +130,11 @@ def run(args: argparse.Namespace) -> int:
     _require_numpy()
     from gitops_dsf.cli.terminal import progress
 
-    answers = _saved(args)
+    answers: tuple[Answer, ...] = ()
+    if args.history is not None:
+        from gitops_dsf.metricstore.files import read_path
+
+        answers = read_path(args.history)
     start, end = span(args, known=_span_of(answers))
     with progress(sys.stderr) as step:
         builder = _builder(args, head, start=start, end=end)
@@ -293,15 +297,6 @@ def _without_label(args: argparse.Namespace, asked: "Asked", found: "Results") -
         return []
     name = args.cluster_label
     return [f"no series of {asked.score_name} has the label {name}; --cluster-label names another one"]
-
-
-def _saved(args: argparse.Namespace) -> "tuple[Answer, ...]":
-    """The answers that --history names; none without it."""
-    if args.history is None:
-        return ()
-    from gitops_dsf.metricstore.files import read_path
-
-    return read_path(args.history)
 
 
 def _span_of(answers: "tuple[Answer, ...]") -> tuple[float, float] | None:

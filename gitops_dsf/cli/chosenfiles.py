@@ -31,13 +31,15 @@ def check_files(names: Sequence[str]) -> list[Diagnostic]:
     roots = {name: None if name == STANDARD_INPUT else _root_of(Path(name)) for name in names}
     for name, root in roots.items():
         if root is None:
-            found += _alone(name)
+            text = read_named(name).decode("utf-8-sig")
+            findings = declare(load_text(text, file=name)).diagnostics
+            found += (item for item in findings if item.code != codes.WRONG_FOLDER.id)
         else:
             path = Path(name).resolve().relative_to(root).as_posix()
             repositories.setdefault(root, {})[path] = name
     for root, wanted in repositories.items():
         found += [
-            _renamed(item, wanted[item.position.file])
+            replace(item, position=replace(item.position, file=wanted[item.position.file]))
             for item in check(root).diagnostics
             if item.position.file in wanted
         ]
@@ -49,16 +51,6 @@ def _root_of(file: Path) -> Path | None:
     if not file.is_file():
         raise UsageError(f"{file} is not a file; write files of one repository, or one folder")
     return next((folder for folder in file.resolve().parents if (folder / SETTINGS_FILE).is_file()), None)
-
-
-def _alone(name: str) -> list[Diagnostic]:
-    text = read_named(name).decode("utf-8-sig")
-    findings = declare(load_text(text, file=name)).diagnostics
-    return [item for item in findings if item.code != codes.WRONG_FOLDER.id]
-
-
-def _renamed(item: Diagnostic, name: str) -> Diagnostic:
-    return replace(item, position=replace(item.position, file=name))
 
 
 def mend(diagnostics: Iterable[Diagnostic]) -> bool:

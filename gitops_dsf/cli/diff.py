@@ -87,14 +87,24 @@ class _Side:
 
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when the head has errors, with --fail-on and --exit-code also for what they name; else 0."""
+    from gitops_dsf.pipeline import check
     from gitops_dsf.repository.revision import find_base
+    from gitops_dsf.views.preview.markdown import markdown, text
 
     check_is_folder(args.directory)
     base = find_base(args.directory, args.base, head=args.head or "HEAD")
     before = _at(base, base.commit)
-    after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
+    if args.head is None:
+        after = _side(check(args.directory), files=tuple(_on_disk(args.directory / RENDERED)))
+    elif (commit := base.repository.commit(args.head)) is not None:
+        after = _at(base, commit)
+    else:
+        raise UsageError(f"there is no revision {args.head} in this clone")
     preview, evidence = _preview(args, base, before, after)
-    sys.stdout.write(_formatted(preview, evidence, args.output))
+    if args.output == "json":
+        sys.stdout.write(json_text(preview))
+    else:
+        sys.stdout.write((markdown if args.output == "markdown" else text)(preview, evidence=evidence))
     if preview.head_errors:
         return 1
     reasons = list(_refusals(preview, before.fleet, after.fleet, args.fail_on))
@@ -184,19 +194,6 @@ def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
     return unwanted(after.files, known)
 
 
-def _head(base: "Base", revision: str) -> str:
-    commit = base.repository.commit(revision)
-    if commit is None:
-        raise UsageError(f"there is no revision {revision} in this clone")
-    return commit
-
-
-def _working_tree(directory: Path) -> _Side:
-    from gitops_dsf.pipeline import check
-
-    return _side(check(directory), files=tuple(_on_disk(directory / RENDERED)))
-
-
 def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
     from gitops_dsf.repository.safefolder import SafeFolder
 
@@ -234,11 +231,3 @@ def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:
 
     errors = tuple(item for item in checked.diagnostics if item.severity is Severity.ERROR)
     return _Side(fleet=version_of(checked), errors=errors, files=files)
-
-
-def _formatted(preview: "Preview", evidence: str, style: str) -> str:
-    from gitops_dsf.views.preview.markdown import markdown, text
-
-    if style == "json":
-        return json_text(preview)
-    return (markdown if style == "markdown" else text)(preview, evidence=evidence)

@@ -12,7 +12,7 @@ from gitops_dsf.cli.terminal import wants_colour, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitops_dsf.views.doctor import Facts, Finding
+    from gitops_dsf.views.doctor import Finding
 
 DESCRIPTION = """\
 Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and what it
@@ -41,8 +41,10 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 without errors; 1 with errors, with --strict also with warnings, or when the hub refused what
     a check needs. Raises HubError when the hub cannot be read.
     """
+    from gitops_dsf.hub.timestamp import timestamp
     from gitops_dsf.hubreader.facts import read_facts
     from gitops_dsf.views.doctor import State, examine, not_installed
+    from gitops_dsf.views.doctor.finding import DoctorHub, DoctorOutput
 
     facts = read_facts(
         context=chosen_context(args),
@@ -52,7 +54,11 @@ def run(args: argparse.Namespace) -> int:
     )
     findings = not_installed(facts) or examine(facts)
     if args.output == "json":
-        sys.stdout.write(_json(facts, findings))
+        states = Counter(finding.state for finding in findings)
+        offset = None if facts.clock_offset is None else round(facts.clock_offset, 1)
+        hub = DoctorHub(facts.overview.origin, timestamp(facts.overview.now), offset)
+        output = DoctorOutput(hub, findings, {str(state): states[state] for state in State})
+        sys.stdout.write(json_text(output))
     else:
         sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
     bad = {State.ERROR, State.WARNING} if args.strict else {State.ERROR}
@@ -82,20 +88,3 @@ def _summary(findings: "Sequence[Finding]") -> str:
         f"{checks}: {plural(states['error'], 'error')}, {plural(states['warning'], 'warning')},"
         f" {states['unknown']} unknown"
     )
-
-
-def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:
-    from gitops_dsf.hub.timestamp import timestamp
-    from gitops_dsf.views.doctor import State
-
-    states = Counter(finding.state for finding in findings)
-    content = {
-        "hub": {
-            "origin": facts.overview.origin,
-            "now": timestamp(facts.overview.now),
-            "clockOffsetSeconds": None if facts.clock_offset is None else round(facts.clock_offset, 1),
-        },
-        "findings": findings,
-        "summary": {str(state): states[state] for state in State},
-    }
-    return json_text(content)

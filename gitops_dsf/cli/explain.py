@@ -62,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.cluster is not None and Path(args.cluster, "gitops-dsf.yaml").is_file():
         args.directory, args.cluster = Path(args.cluster), None
+    import difflib
+
     from gitops_dsf.simulator import explain, simulate
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked
     from gitops_dsf.views.preview.paced import is_paced
@@ -87,9 +89,10 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(_placement(fleet, verdict, data, pace))
         return 0
     if args.cluster not in state.positions:
+        close = difflib.get_close_matches(args.cluster, state.names, n=3)
         raise UsageError(
-            f"there is no cluster {args.cluster} in"
-            f" clusters/{' or on the hub' if data.snapshot else ''}{_like(args.cluster, state.names)}"
+            f"there is no cluster {args.cluster} in clusters/{' or on the hub' if data.snapshot else ''}"
+            + (f"; did you mean {' or '.join(close)}?" if close else "")
         )
     explanation = explain(verdict, args.cluster, spans=fleet.spans)
     sys.stdout.write(_json(explanation, data) if args.output == "json" else _text(explanation, data))
@@ -124,15 +127,14 @@ def _explain_code(word: str) -> None:
 
 def _pace(verdict: "Verdict", data: "HubData") -> "PacedPlacement":
     """Where a paced Placement would move by the written weights, and what it waits for on the hub."""
-    from gitops_dsf.cli.schematree import PacedPlacement
     from gitops_dsf.views.preview.paced import stored_moves, wished_move
     from gitops_dsf.views.status.queue import queue_view
 
     moves = stored_moves(data.snapshot)
-    return PacedPlacement(
-        move=None if data.snapshot is None else wished_move(verdict),
-        queue=queue_view(moves, placements={verdict.placement}, cluster=None),
-    )
+    return {
+        "move": None if data.snapshot is None else wished_move(verdict),
+        "queue": queue_view(moves, placements={verdict.placement}, cluster=None),
+    }
 
 
 def _pace_text(pace: "PacedPlacement", *, known: bool) -> str:
@@ -164,13 +166,6 @@ def _placement(
         f"{printable(data.describe())}\n\n{placement_text(written)}{paced}\n{shown}"
         f"\nwhy one of them is in or out{source}: gitops-dsf explain {key} CLUSTER\n"
     )
-
-
-def _like(name: str, names: tuple[str, ...]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, names, n=3)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _json(explanation: "Explanation", data: "HubData") -> str:

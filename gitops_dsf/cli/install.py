@@ -61,9 +61,11 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 when the loop runs and doctor finds no error, or with --dry-run when nothing is refused; else
     1. Raises HubError and RepositoryError.
     """
+    from gitops_dsf.cli.doctor import findings_text
     from gitops_dsf.cli.report import show_findings
     from gitops_dsf.cli.scaffold import check_url
     from gitops_dsf.installation.source import read_source
+    from gitops_dsf.views.doctor import State
 
     check_is_folder(args.directory)
     if args.repo is not None:
@@ -82,7 +84,10 @@ def run(args: argparse.Namespace) -> int:
     _apply(args, context, source)
     if args.dry_run or args.no_wait:
         return 0
-    return _end(_settled(examine))
+    findings = _settled(examine)
+    sys.stdout.write("\nThe loop runs. What doctor finds\n")
+    sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
+    return int(any(finding.state is State.ERROR for finding in findings))
 
 
 def _doctor(
@@ -180,13 +185,3 @@ def _apply(args: argparse.Namespace, context: str, source: "Source") -> None:
         if not args.no_wait:
             say("\nWhat Argo CD does with it")
             installer.wait(seconds=args.timeout)
-
-
-def _end(findings: "tuple[Finding, ...]") -> int:
-    """Prints what doctor finds, without what is right."""
-    from gitops_dsf.cli.doctor import findings_text
-    from gitops_dsf.views.doctor import State
-
-    sys.stdout.write("\nThe loop runs. What doctor finds\n")
-    sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
-    return int(any(finding.state is State.ERROR for finding in findings))

@@ -183,7 +183,10 @@ def _run(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--completion"]:
         verb = None
     if verb is not None and verb not in VERBS and not completing:
-        raise UsageError(_no_such_verb(verb))
+        from gitops_dsf.wording import did_you_mean
+
+        known = did_you_mean(verb, VERBS) or f"the verbs are {', '.join(VERBS)}"
+        raise UsageError(f"there is no verb {verb or repr(verb)}; {known}")
     only = not completing and arguments[:1] == [verb]
     parser, verb_module = _parser(verb if verb in VERBS else None, only=only)
     if completing:
@@ -208,13 +211,6 @@ def _verb_first(arguments: Sequence[str]) -> Sequence[str]:
     return [*arguments[index : index + 1], *arguments[:index], *arguments[index + 1 :]]
 
 
-def _no_such_verb(word: str) -> str:
-    from gitops_dsf.wording import did_you_mean
-
-    known = did_you_mean(word, VERBS) or f"the verbs are {', '.join(VERBS)}"
-    return f"there is no verb {word or repr(word)}; {known}"
-
-
 def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentParser) -> str:
     from gitops_dsf.wording import did_you_mean
 
@@ -222,18 +218,9 @@ def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentPars
     if not word.startswith("-"):
         return f"{program} takes no more arguments, and {word} is one; `{program} --help` lists them"
     option = word.partition("=")[0]
-    close = did_you_mean(option, _options(parser))
+    options = {name for action in shell_completion.actions(parser) for name in action.option_strings}
+    close = did_you_mean(option, options)
     return f"{program} has no option {option}; {close or f'`{program} --help` lists them'}"
-
-
-def _options(parser: argparse.ArgumentParser) -> set[str]:
-    """The options of a parser and of its verbs and actions."""
-    found: set[str] = set()
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of them
-        found.update(action.option_strings)
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            found.update(*map(_options, action.choices.values()))
-    return found
 
 
 def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.ArgumentParser, ModuleType | None]:
@@ -243,10 +230,14 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
     raw = argparse.RawDescriptionHelpFormatter
+    listed = (
+        "\n".join([f"{title}:", *(f"  {name:<10} {verb.help}" for name, verb in group.items())])
+        for title, group in GROUPS.items()
+    )
     parser = argparse.ArgumentParser(
         prog="gitops-dsf",
         usage="gitops-dsf [-h] [--debug] [--version] VERB ...",
-        description=f"{DESCRIPTION}\n\n{_listed()}",
+        description="\n\n".join((DESCRIPTION, *listed)),
         epilog=EPILOG,
         formatter_class=raw,
         allow_abbrev=False,
@@ -274,14 +265,6 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
             if "exit code" not in (child.epilog or "").lower():
                 child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
     return parser, verb_module
-
-
-def _listed() -> str:
-    """The verbs by group."""
-    return "\n\n".join(
-        "\n".join([f"{title}:", *(f"  {name:<10} {verb.help}" for name, verb in group.items())])
-        for title, group in GROUPS.items()
-    )
 
 
 def verb_parser(name: str) -> argparse.ArgumentParser:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from dsf_wire.text import printable, printable_json
 from gitops_dsf import __version__
-from gitops_dsf.cli.reference import PAGE, Entry, entries
+from gitops_dsf.cli.reference import PAGE, entries
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.published import REPOSITORY
@@ -111,7 +111,8 @@ def _github(diagnostics: Sequence[Diagnostic]) -> str:
     lines = []
     for item in diagnostics:
         place = item.position
-        properties = f"file={_property(place.file)},line={place.line},col={place.column},title={item.code}"
+        file = _data(place.file).replace(":", "%3A").replace(",", "%2C")
+        properties = f"file={file},line={place.line},col={place.column},title={item.code}"
         text = f"{item.message} ({item.hint})" if item.hint else item.message
         lines.append(f"::{item.severity} {properties}::{_data(text)}\n")
     return "".join(lines)
@@ -119,10 +120,6 @@ def _github(diagnostics: Sequence[Diagnostic]) -> str:
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> str:
@@ -157,18 +154,14 @@ def _level(severity: Severity) -> str:
 def _rule(code: str) -> dict[str, Any]:
     known, entry = CODES[code], entries()[code]
     where = f"{PAGE}#{code.lower()}-{entry.anchor}"
+    parts = (entry.text, *(f"{head}:\n\n{example}" for head, example in entry.examples))
     return {
         "id": code,
         "shortDescription": {"text": known.title},
-        "help": {"text": _help(entry)},
+        "help": {"text": "\n\n".join(filter(None, parts)) or entry.title},
         **({"helpUri": f"{REPOSITORY}/blob/v{__version__}/{where}"} if REPOSITORY else {}),
         "defaultConfiguration": {"level": _level(known.severity)},
     }
-
-
-def _help(entry: Entry) -> str:
-    parts = (entry.text, *(f"{head}:\n\n{example}" for head, example in entry.examples))
-    return "\n\n".join(part for part in parts if part) or entry.title
 
 
 def _result(item: Diagnostic, index: int) -> dict[str, Any]:

@@ -22,13 +22,13 @@ from gitops_dsf.schema.editor import DRAFT, bundle, editor_schemas, summaries_sc
 from gitops_dsf.simulator import Explanation
 from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.sync import LockResult
-from gitops_dsf.views.doctor import Finding as DoctorFinding
+from gitops_dsf.views.doctor.finding import DoctorOutput
 from gitops_dsf.views.preview.build import ErrorFinding, Preview
 from gitops_dsf.views.preview.maintenance import WindowView
 from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
 from gitops_dsf.views.scoretests.suite import TestOutput
-from gitops_dsf.views.status.model import ApplicationView, Cell, PlacementView
-from gitops_dsf.views.status.queue import FailoverView, QueueView
+from gitops_dsf.views.status.document import StatusOutput
+from gitops_dsf.views.status.queue import QueueView
 
 _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
 
@@ -94,74 +94,6 @@ class LogOutput(TypedDict):
 
     records: list[Record]
     skipped: list[str]
-
-
-class UnreadPart(TypedDict):
-    what: str
-    why: str
-    message: str
-
-
-class StatusHub(TypedDict):
-    origin: str
-    now: str
-    clusters: int
-    scores: int
-    unread: list[UnreadPart]
-
-
-class Condition(TypedDict):
-    type: str
-    status: str
-    reason: str
-    message: str
-
-
-class ScorerSummary(TypedDict):
-    clusters: dict[str, int]
-    min: int | None
-    median: int | None
-    max: int | None
-    atDefault: int | None
-    oldestSeconds: int | None
-
-
-class ScorerStatus(TypedDict):
-    name: str
-    scoreName: str
-    resource: str
-    health: str | None
-    conditions: list[Condition]
-    suspendedBy: str | None
-    intervalSeconds: int
-    ttlSeconds: int
-    summary: ScorerSummary | None
-    scores: list[Cell]
-
-
-class StatusOutput(TypedDict):
-    """The output of `status`."""
-
-    hub: StatusHub
-    scorers: list[ScorerStatus]
-    placements: list[PlacementView]
-    applications: list[ApplicationView]
-    queue: NotRequired[QueueView]
-    refuges: NotRequired[list[FailoverView]]
-
-
-class DoctorHub(TypedDict):
-    origin: str
-    now: str
-    clockOffsetSeconds: float | None
-
-
-class DoctorOutput(TypedDict):
-    """The output of `doctor`."""
-
-    hub: DoctorHub
-    findings: list[DoctorFinding]
-    summary: dict[str, int]
 
 
 class CheckFinding(TypedDict):

@@ -60,19 +60,20 @@ def _give_completers(parser: argparse.ArgumentParser) -> None:
         "scorer": _named("scorers", "DynamicScorer"),
         "subject": _placements_and_codes,
     }
-    for action in _actions(parser):
+    for action in actions(parser):
         completer = by_destination.get(action.dest) or by_metavar.get(str(action.metavar))
         if completer is not None:
             # argcomplete expects this attribute on argparse's own objects.
             vars(action)["completer"] = completer
 
 
-def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
+def actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
+    """The arguments of a parser, and of its verbs and actions."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no public list of them
         yield action
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - see above
             for child in action.choices.values():
-                yield from _actions(child)
+                yield from actions(child)
 
 
 def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:

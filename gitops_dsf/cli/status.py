@@ -2,13 +2,9 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
-from gitops_dsf.cli.outputformat import add_output
-
-if TYPE_CHECKING:
-    from gitops_dsf.views.status import Overview
+from gitops_dsf.cli.outputformat import add_output, json_text
 
 DESCRIPTION = """\
 Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh,
@@ -50,9 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 when the hub refused a part of the view. Raises HubError when it cannot be read."""
+    from gitops_dsf.cli.status_text import status_text
     from gitops_dsf.hubreader.hub import Hub
     from gitops_dsf.hubreader.inputs import read_inputs
     from gitops_dsf.views.status import Filter, build
+    from gitops_dsf.views.status.document import document
 
     args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
@@ -61,16 +59,8 @@ def run(args: argparse.Namespace) -> int:
             reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, only=only
         )
         view = build(inputs, only)
-        sys.stdout.write(_show(view, args))
+        if args.output == "json":
+            sys.stdout.write(json_text(document(view)))
+        else:
+            sys.stdout.write(status_text(view, everything=args.all))
     return int(any(item.refused for item in view.unread))
-
-
-def _show(view: "Overview", args: argparse.Namespace) -> str:
-    if args.output == "json":
-        from gitops_dsf.cli.outputformat import json_text
-        from gitops_dsf.views.status.document import document
-
-        return json_text(document(view))
-    from gitops_dsf.cli.status_text import status_text
-
-    return status_text(view, everything=args.all)

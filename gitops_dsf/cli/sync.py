@@ -49,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when a page is not accepted, or with --check when a lock differs."""
     import asyncio
+    import json
+
+    import msgspec
 
     from gitops_dsf.errors import UsageError
 
@@ -64,7 +67,12 @@ def run(args: argparse.Namespace) -> int:
         from gitops_dsf.repository.write import write_files
 
         write_files(args.directory, plan.files)
-    sys.stdout.write(_json(plan) if args.output == "json" else _text(plan, check=args.check))
+    if args.output == "json":
+        sys.stdout.write(json.dumps(msgspec.to_builtins(plan.outcomes), indent=2, ensure_ascii=True) + "\n")
+    else:
+        width = max((len(item.scorer) for item in plan.outcomes), default=0)
+        lines = (line for item in plan.outcomes for line in _lines(item, width, check=args.check))
+        sys.stdout.write(printable_lines(lines))
     sys.stderr.write(f"{_summary(plan, check=args.check)}\n")
     return int(plan.refused or (args.check and plan.drifted))
 
@@ -83,11 +91,6 @@ async def _plan(args: argparse.Namespace) -> "SyncPlan":
     limits = FetchLimits(seconds=args.timeout)
     async with Fetcher(limits=limits, secrets=args.credentials) as fetcher:
         return await plan_sync(args.directory, fetcher=fetcher, only=args.scorer)
-
-
-def _text(plan: "SyncPlan", *, check: bool) -> str:
-    width = max((len(item.scorer) for item in plan.outcomes), default=0)
-    return printable_lines(line for item in plan.outcomes for line in _lines(item, width, check=check))
 
 
 def _lines(item: "LockResult", width: int, *, check: bool) -> list[str]:
@@ -129,11 +132,3 @@ def _summary(plan: "SyncPlan", *, check: bool) -> str:
     counts = Counter(item.verdict for item in plan.outcomes)
     words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in LockState if counts[verdict])
     return f"{words}; run gitops-dsf sync to write them" if check and plan.drifted else words
-
-
-def _json(plan: "SyncPlan") -> str:
-    import json
-
-    import msgspec
-
-    return json.dumps(msgspec.to_builtins(plan.outcomes), indent=2, ensure_ascii=True) + "\n"

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory, check_is_folder
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.outputformat import add_output, json_text
+from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
     from gitops_dsf.views.scoretests.queries import Evaluate
-    from gitops_dsf.views.scoretests.suite import TestOutput
 
 DESCRIPTION = """\
 Runs the ScoreTests in tests/: given results of scorers, published scores, clusters and decisions, it computes
@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when all tests pass; 1 when one fails, or the repository has errors."""
     from gitops_dsf.cli.report import prefix_of, show_findings
+    from gitops_dsf.cli.test_reports import junit, text
     from gitops_dsf.diagnostics import has_errors
-    from gitops_dsf.errors import UsageError
     from gitops_dsf.pipeline import check_declared
     from gitops_dsf.repository.load import load
     from gitops_dsf.repository.model.validate import declare
@@ -71,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
         evaluate=_evaluate(args.promtool),
         prefix=prefix_of(args.directory),
     )
-    sys.stdout.write(_formatted(output, args.output))
+    if args.output == "json":
+        sys.stdout.write(json_text(output))
+    else:
+        sys.stdout.write(junit(output) if args.output == "junit" else text(output))
     return int(output.failed > 0)
 
 
@@ -83,17 +86,5 @@ def _evaluate(named: Path | None) -> "Evaluate":
 
     program = shutil.which(named or "promtool")
     if program is None and named is not None:
-        from gitops_dsf.errors import UsageError
-
         raise UsageError(f"{named} is not a program; write the path of promtool")
     return no_promtool if program is None else Promtool(Path(program)).evaluate
-
-
-def _formatted(output: "TestOutput", style: str) -> str:
-    if style == "json":
-        from gitops_dsf.cli.outputformat import json_text
-
-        return json_text(output)
-    from gitops_dsf.cli.test_reports import junit, text
-
-    return junit(output) if style == "junit" else text(output)

@@ -1,5 +1,6 @@
 """Formats the results of tests: text for people, and JUnit XML for pipelines."""
 
+import textwrap
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
@@ -16,7 +17,7 @@ def text(output: TestOutput) -> str:
     for result in output.tests:
         outcome = "ok" if result.passed else "FAILED"
         lines.append(f"{outcome:<6}  {result.name}  ({_place(result)})\n")
-        lines += [_indented(_failure(failure), "    ") for failure in result.failures]
+        lines += [textwrap.indent(_failure(failure), "    ") for failure in result.failures]
     summary = f"{plural(output.passed, 'test')} passed"
     if output.failed:
         summary += f", {plural(output.failed, 'test')} failed"
@@ -67,7 +68,3 @@ def _lines(failure: Failure) -> Iterator[str]:
 
 def _place(item: Failure | TestResult) -> str:
     return f"{item.file}:{item.line}:{item.column}"
-
-
-def _indented(block: str, by: str) -> str:
-    return "".join(f"{by}{line}\n" if line else "\n" for line in block.splitlines())

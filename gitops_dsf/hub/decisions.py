@@ -12,21 +12,20 @@ from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, Placement
 PAGE_CLUSTERS: Final = 100
 """Most clusters in one PlacementDecision (docs/decisions/scheduler.md#more-than-a-hundred-clusters)."""
 
-Key = tuple[str, str]
-"""Namespace and name of a Placement."""
 
-
-def decided(pages: Iterable[PlacementDecision]) -> Mapping[Key, frozenset[str]]:
-    """The decided clusters of each Placement of a hub, over all pages."""
-    found: dict[Key, set[str]] = {}
+def decided(pages: Iterable[PlacementDecision]) -> Mapping[str, frozenset[str]]:
+    """The decided clusters of each Placement of a hub (`namespace/name`), over all pages."""
+    found: dict[str, set[str]] = {}
     for page in pages:
-        found.setdefault((page.metadata.namespace or "", page.placement), set()).update(page.cluster_names)
+        found.setdefault(f"{page.metadata.namespace or ''}/{page.placement}", set()).update(
+            page.cluster_names
+        )
     return {key: frozenset(clusters) for key, clusters in found.items()}
 
 
 def clusters_by_placement(pages: Iterable[PlacementDecision]) -> dict[str, frozenset[str]]:
     """The same by name, for pages of one namespace."""
-    return {name: clusters for (_, name), clusters in decided(pages).items()}
+    return {key.partition("/")[2]: clusters for key, clusters in decided(pages).items()}
 
 
 def decision_of(*, namespace: str, name: str, placement: str, clusters: Iterable[str]) -> PlacementDecision:

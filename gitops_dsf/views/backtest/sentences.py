@@ -35,13 +35,10 @@ def _without_pace(item: Figures) -> str:
     if found.returns_without:
         text += f", {found.returns_without} of them back and forth"
     if found.waits:
-        text += f"; longest wait {_lasting(found.longest_wait_seconds)}"
+        seconds = found.longest_wait_seconds
+        longest = f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
+        text += f"; longest wait {longest}"
     return text
-
-
-def _lasting(seconds: float) -> str:
-    """`40 min`, `2.5 h`."""
-    return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
 
 
 def _range(item: Figures) -> str:

@@ -112,7 +112,14 @@ CHECKS: Final = (
 
 def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ...]:
     """Returns findings in the order of the checks, at least one per check."""
-    return tuple(_shown(finding) for check in checks for finding in _run(check, facts))
+    # Findings quote what agents, scoring APIs and other programs wrote into objects of the hub.
+    return tuple(
+        structs.replace(
+            found, message=printable(found.message), fix=None if found.fix is None else printable(found.fix)
+        )
+        for check in checks
+        for found in _run(check, facts)
+    )
 
 
 def not_installed(facts: Facts) -> tuple[Finding, ...]:
@@ -127,12 +134,6 @@ def not_installed(facts: Facts) -> tuple[Finding, ...]:
         return ()
     message = "gitops-dsf is not installed on this hub"
     return (Finding(check="installed", state=State.ERROR, message=message, fix=facts.install),)
-
-
-def _shown(finding: Finding) -> Finding:
-    """Findings quote what agents, scoring APIs and other programs wrote into objects of the hub."""
-    fix = None if finding.fix is None else printable(finding.fix)
-    return structs.replace(finding, message=printable(finding.message), fix=fix)
 
 
 def _run(check: Check, facts: Facts) -> Iterator[Finding]:

@@ -47,6 +47,20 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The clusters that it is about, if they were checked one by one."""
 
 
+class DoctorHub(Struct, rename="camel"):
+    origin: str
+    now: str
+    clock_offset_seconds: float | None
+
+
+class DoctorOutput(Struct):
+    """The output of `doctor`."""
+
+    hub: DoctorHub
+    findings: tuple[Finding, ...]
+    summary: dict[str, int]
+
+
 def _result(state: State, message: str, fix: str = "", subject: str = "") -> Finding:
     """One result of a check, which does not know its ID. `subject` is the cluster that it is about."""
     subjects = (subject,) if subject else ()
@@ -87,7 +101,10 @@ def findings_of(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
             # Clusters whose results differ, such as thousands with different missing scores.
             rest += group
             continue
-        message = _told(first, subjects)
+        message, others = first.message, subjects[1:]
+        if others:
+            names = ", ".join(others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
+            message += f"; the same of {len(others)} more: {names}"
         yield structs.replace(first, check=check, message=message, count=len(group), subjects=subjects)
     if rest:
         state = min((result.state for result in rest), key=WORST_FIRST.index)
@@ -111,11 +128,3 @@ def _meaning(result: Finding) -> object:
 def _without(name: str, text: str) -> str:
     """The text with a mark in the place of a name that stands alone."""
     return _WORD.sub(lambda word: _SUBJECT if word[0] == name else word[0], text)
-
-
-def _told(first: Finding, subjects: tuple[str, ...]) -> str:
-    others = subjects[1:]
-    if not others:
-        return first.message
-    names = ", ".join(others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
-    return f"{first.message}; the same of {len(others)} more: {names}"

@@ -1,5 +1,6 @@
 """Compares two repositories on what is known of a hub, and computes what the change does. Pure."""
 
+from dataclasses import asdict
 from typing import Self
 
 from msgspec import UNSET, Struct, UnsetType
@@ -59,15 +60,7 @@ class ErrorFinding(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, found: Diagnostic) -> Self:
         """The finding of a diagnostic."""
-        place = found.position
-        return cls(
-            code=found.code,
-            message=found.message,
-            hint=found.hint,
-            file=place.file,
-            line=place.line,
-            column=place.column,
-        )
+        return cls(code=found.code, message=found.message, hint=found.hint, **asdict(found.position))
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -129,9 +122,7 @@ def compare(
 
 def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:
     """Placements with a decision on the hub that differs from what the base leads to."""
-    now = {
-        f"{namespace}/{name}": clusters for (namespace, name), clusters in decided(snapshot.decisions).items()
-    }
+    now = decided(snapshot.decisions)
     return tuple(
         item.placement
         for item in found

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.render.argocd import BOOTSTRAP
-from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
+from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.moves import UNKNOWN, Move
 from gitops_dsf.views.preview.paced import is_paced
@@ -53,7 +54,11 @@ def concerns(
     if hub.snapshot is None:
         yield from _filter_concerns(base, head)
     else:
-        yield from _placement_concerns(found, thresholds, head)
+        for item in found:
+            if item.after is not None and item.touched:
+                yield from _too_few(item, item.after)
+                if item.certainty is None or item.certainty.decided:
+                    yield from _close(item.after, thresholds.close_points, head.spans)
         yield from _herd_concerns(moving, base, head)
         yield from _data_concerns(hub.snapshot, hub, head)
 
@@ -169,16 +174,6 @@ def _bootstrap(fleet: FleetVersion) -> dict[str, Object]:
     }
 
 
-def _placement_concerns(found: Iterable[Pass], thresholds: Thresholds, head: FleetVersion) -> Iterator[str]:
-    """Warns about applications without a cluster, with too few, or close to moving."""
-    for item in found:
-        if item.after is None or not item.touched:
-            continue
-        yield from _too_few(item, item.after)
-        if item.certainty is None or item.certainty.decided:
-            yield from _close(item.after, thresholds.close_points, head.spans)
-
-
 def _herd_concerns(moving: Iterable[Move], base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """Warns if one cluster gets many applications at once: its scores do not know what is about to arrive."""
     arrivals: dict[str, list[str]] = {}
@@ -288,12 +283,8 @@ def _close(verdict: Verdict, points: int, spans: Mapping[str, tuple[int, int]]) 
         return  # nothing is published yet: all clusters are equal
     name = verdict.state.names[ranking.clusters[ranking.order[ranking.selected - 1]]]
     rival = verdict.state.names[ranking.clusters[ranking.order[ranking.selected]]]
-    nearest = _smallest(*(explain(verdict, each, spans=spans) for each in (name, rival)))
-    if nearest is not None and abs(nearest[1]) <= points:
-        yield f"{verdict.placement} is close to moving from {name} to {rival}: it does when {nearest[0]}"
-
-
-def _smallest(*explanations: Explanation) -> tuple[str, int] | None:
-    near = [(item.nearest, item.cluster) for item in explanations]
-    flips = [(f"{flip} on {cluster}", flip.change) for flip, cluster in near if flip is not None]
-    return min(flips, key=lambda entry: abs(entry[1]), default=None)
+    near = ((explain(verdict, each, spans=spans).nearest, each) for each in (name, rival))
+    flips = [(abs(flip.change), f"{flip} on {cluster}") for flip, cluster in near if flip is not None]
+    change, what = min(flips, key=itemgetter(0), default=(points + 1, ""))
+    if change <= points:
+        yield f"{verdict.placement} is close to moving from {name} to {rival}: it does when {what}"

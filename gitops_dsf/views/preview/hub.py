@@ -19,7 +19,7 @@ from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.placements import resources_read, without_score_predicates
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
 from gitops_dsf.views.preview.version import FleetVersion
 
@@ -42,12 +42,17 @@ def hub_state(
     If scores are given, they replace the snapshot's. Raises PreviewError.
     """
     found = (snapshot.scores if snapshot else {}) if scores is None else scores
+    placements = typed_placements(fleet, only).values()
+    # OCM's webhook requires a binding to have the name of its set.
+    bindings = {
+        (str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings
+    }
     try:
         return HubState.of(
             clusters=_clusters(fleet, snapshot),
             sets=_sets(fleet, snapshot),
-            bindings=_bindings(fleet, snapshot),
-            placements=_placements(fleet, has_scores=snapshot is not None, only=only),
+            bindings=bindings.union(snapshot.bindings if snapshot else ()),
+            placements=placements if snapshot else map(without_score_predicates, placements),
             decisions=decisions,
             scores=found,
         )
@@ -79,22 +84,6 @@ def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -
         msg = f"no hub would accept this: {error}"
         raise PreviewError(msg) from error
     return {key: _typed(item, hub.Placement, key) for key, item in zip(placements, filled, strict=True)}
-
-
-def _placements(
-    fleet: FleetVersion, *, has_scores: bool, only: Collection[str] | None
-) -> Iterator[hub.Placement]:
-    """Placements for the simulation. Without scores, predicates on scores are left out."""
-    found = typed_placements(fleet, only).values()
-    yield from found if has_scores else map(without_score_predicates, found)
-
-
-def _bindings(fleet: FleetVersion, snapshot: Snapshot | None) -> set[tuple[str, str]]:
-    """OCM's webhook requires a binding to have the name of its set."""
-    rendered = {
-        (str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings
-    }
-    return rendered.union(snapshot.bindings if snapshot else ())
 
 
 def _clusters(fleet: FleetVersion, snapshot: Snapshot | None) -> Iterator[hub.ManagedCluster]:
@@ -143,21 +132,14 @@ def _sets(fleet: FleetVersion, snapshot: Snapshot | None) -> Iterator[hub.Manage
     declared = {item.metadata.name: item for item in fleet.resolved.cluster_sets}
     for name, item in declared.items():
         if name not in known:
-            yield _set(item)
+            selector = item.spec.cluster_selector.model_dump(mode="json", exclude_none=True)
+            spec = _typed({"clusterSelector": selector}, hub.ManagedClusterSetSpec, name)
+            yield hub.ManagedClusterSet(Metadata(name), spec)
     for name in BUILT_IN_SETS:
         if name not in known and name not in declared:
-            selector = (
-                hub.SetSelector("LabelSelector", hub.LabelSelector())
-                if name == "global"
-                else hub.SetSelector()
-            )
-            yield hub.ManagedClusterSet(Metadata(name), hub.ManagedClusterSetSpec(selector))
-
-
-def _set(item: ManagedClusterSet) -> hub.ManagedClusterSet:
-    selector = item.spec.cluster_selector.model_dump(mode="json", exclude_none=True)
-    spec = _typed({"clusterSelector": selector}, hub.ManagedClusterSetSpec, item.metadata.name)
-    return hub.ManagedClusterSet(Metadata(item.metadata.name), spec)
+            everything = hub.SetSelector("LabelSelector", hub.LabelSelector())
+            spec = hub.ManagedClusterSetSpec(everything if name == "global" else hub.SetSelector())
+            yield hub.ManagedClusterSet(Metadata(name), spec)
 
 
 def _typed(data: Any, model: Any, name: str) -> Any:  # noqa: ANN401 - what the repository holds, as any of the hub's types

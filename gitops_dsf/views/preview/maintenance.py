@@ -140,11 +140,8 @@ class _Opening:
     def __init__(self, transition: Transition) -> None:
         self._transition, self._head = transition, transition.head
         self._left = MOST_SIMULATED
-        self._decided = {
-            key: found
-            for (namespace, name), found in decided(transition.after.decisions.values()).items()
-            if (key := f"{namespace}/{name}") in self._head.placements
-        }
+        found = decided(transition.after.decisions.values())
+        self._decided = {key: names for key, names in found.items() if key in self._head.placements}
 
     def followed(self, found: MaintenanceChange, item: Maintenance, period: Period) -> MaintenanceChange:
         """The change with what follows when this window opens, or now if it is open."""
@@ -188,10 +185,7 @@ class _Opening:
                 continue
             left -= {(wish.placement, wish.source) for wish in moves}
             if moves:
-                shown = tuple(
-                    PacedMove(placement=wish.placement, source=wish.source, target=wish.target)
-                    for wish in moves
-                )
+                shown = tuple(map(PacedMove.of, moves))
                 waves.append(DepartureWave(at=_local(wave.at, item.zone), moves=shown))
         rest = {key for key, _ in left}
         return msgspec.structs.replace(

@@ -110,13 +110,17 @@ def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
     yield from _maintenance(found, limit)
     if found.concerns:
         yield "\n#### Warnings\n"
-        warnings = (f"{limit.plain(one[: 4 * limit.width])}" for one in found.concerns)
-        yield from _list(warnings, found.concerns, "warning", limit)
+        yield from _long(found.concerns, found.concerns, "warning", limit)
 
 
 def _list(lines: Iterable[str], everything: Sized, what: str, limit: _Limit) -> Iterator[str]:
     yield from (f"- {line}" for line in islice(lines, limit.rows))
     yield from _left_out(everything, what, limit, prefix="- ")
+
+
+def _long(lines: Iterable[str], everything: Sized, what: str, limit: _Limit) -> Iterator[str]:
+    """A list of sentences, which are cut."""
+    yield from _list((limit.plain(line[: 4 * limit.width]) for line in lines), everything, what, limit)
 
 
 def _left_out(everything: Sized, what: str, limit: _Limit, *, prefix: str = "") -> Iterator[str]:
@@ -257,7 +261,9 @@ def _moves(found: Comparison, evidence: str, limit: _Limit) -> Iterator[str]:
     else:
         yield "No application moves."
     yield from _paced(found, limit)
-    yield from _refuges(found, limit)
+    if found.refuges is not UNSET:
+        yield "\nRefuges would be:\n"
+        yield from _long(map(failover_text, found.refuges), found.refuges, "cluster", limit)
     if found.pending:
         names = limit.plain(names_text(found.pending, most=limit.names))
         yield f"\nWould move without this change too: {names}"
@@ -268,20 +274,7 @@ def _paced(found: Comparison, limit: _Limit) -> Iterator[str]:
     if found.paced is UNSET:
         return
     yield f"\nThe pace: {limit.plain(paced_text(found.paced))}{':' if found.paced.waves else '.'}\n"
-    waves = wave_lines(found.paced.waves)
-    for line in islice(waves, limit.rows):
-        yield f"- {limit.plain(line[: 4 * limit.width])}"
-    yield from _left_out(found.paced.waves, "wave", limit, prefix="- ")
-
-
-def _refuges(found: Comparison, limit: _Limit) -> Iterator[str]:
-    """Where applications go when a cluster fails, if the change alters it."""
-    if found.refuges is UNSET:
-        return
-    yield "\nRefuges would be:\n"
-    for each in found.refuges[: limit.rows]:
-        yield f"- {limit.plain(failover_text(each)[: 4 * limit.width])}"
-    yield from _left_out(found.refuges, "cluster", limit, prefix="- ")
+    yield from _long(wave_lines(found.paced.waves), found.paced.waves, "wave", limit)
 
 
 def _maintenance(found: Comparison, limit: _Limit) -> Iterator[str]:
@@ -313,10 +306,8 @@ def _move(move: Move, limit: _Limit) -> str:
 def _standing(standing: Standing) -> str:
     """`eu-1: 500 points -> 300 points (cpu x5: 80 -> 40, Steady x2: 100 -> 100)`."""
     terms = [_term(term) for term in standing.terms if term.before is not None or term.after is not None]
-    after = _points(standing.after)
-    return f"{standing.cluster}: {_points(standing.before)} -> {after}" + f" ({', '.join(terms)})" * bool(
-        terms
-    )
+    shown = f" ({', '.join(terms)})" if terms else ""
+    return f"{standing.cluster}: {_points(standing.before)} -> {_points(standing.after)}{shown}"
 
 
 def _term(term: Term) -> str:

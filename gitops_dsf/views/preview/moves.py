@@ -63,22 +63,17 @@ _SHOWN = 3
 
 def moves(found: Iterable[Pass], base: FleetVersion | None, head: FleetVersion) -> tuple[Move, ...]:
     """Returns one move per Placement whose decision changes or may change."""
-    followers = {**(base.followers if base else {}), **head.followers}
-    return tuple(
-        _with_new_placements(move, head)
-        for item in found
-        if item.touched
-        for move in _moves(item, followers.get(item.placement, ()))
-    )
-
-
-def _with_new_placements(move: Move, head: FleetVersion) -> Move:
-    """Says which applications of a removed Placement follow another one from now on."""
-    if move.application in head.followers:
-        return move
     now = {name: key for key, names in head.followers.items() for name in names}
-    kept = [f"{name} follows {now[name]} now" for name in move.followers if name in now]
-    return structs.replace(move, reason="; ".join((move.reason, *kept)))
+    followers = {**(base.followers if base else {}), **head.followers}
+    moving = []
+    for item in found:
+        names = followers.get(item.placement, ())
+        for move in _moves(item, names) if item.touched else ():
+            # The applications of a removed Placement may follow another one from now on.
+            kept = [] if item.placement in head.followers else [name for name in names if name in now]
+            reasons = (move.reason, *(f"{name} follows {now[name]} now" for name in kept))
+            moving.append(structs.replace(move, reason="; ".join(reasons)))
+    return tuple(moving)
 
 
 def _moves(item: Pass, followers: tuple[str, ...]) -> Iterator[Move]:

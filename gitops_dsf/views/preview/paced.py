@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, Self
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.admit import Situation
-from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
@@ -33,6 +33,11 @@ class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
     """namespace/name."""
     source: str
     target: str
+
+    @classmethod
+    def of(cls, move: Wish | Move) -> Self:
+        """A move that is wished, or under way."""
+        return cls(placement=move.placement, source=move.source, target=move.target)
 
 
 class WishedMove(PacedMove, frozen=True, kw_only=True):
@@ -97,13 +102,9 @@ def paced_waves(
     if situation is None:
         return Waves(under_way=(), waves=(), complete=True)
     found = tuple(Wave(moves=tuple(map(_wished, wave.moves))) for wave in islice(waves(situation), most + 1))
-    under_way = tuple(
-        PacedMove(placement=each.placement, source=each.source, target=each.target)
-        for each in ledger.under_way
-    )
     return Waves(
         undecided=tuple(key for key in situation.paced if not state.decisions_of.get(_names(key))),
-        under_way=under_way,
+        under_way=tuple(map(PacedMove.of, ledger.under_way)),
         waves=found[:most],
         complete=len(found) <= most,
     )

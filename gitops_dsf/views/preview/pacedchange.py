@@ -96,29 +96,21 @@ class Failover(Struct, frozen=True, kw_only=True):
 def failover_changes(change: Transition) -> tuple[Failover, ...]:
     """Refuges that differ after a change. Scores that are not known yet count as they are now."""
     base, head = change.base, change.head
-    if not any(side is not None and _has_refuges(side) for side in (base, head)):
+    paces = [side.resolved.repository.spec.pace for side in (base, head) if side is not None]
+    if not any(pace is not None and pace.refuges for pace in paces):
         return ()
     published = published_refuges(change.snapshot.scores)
     before: Refuges = {}
     if base is not None and change.first is not None:
         before = _planned(base, change.first.deciding(change.decisions), published, change.now)
     after = _planned(head, change.after, before or published, change.now)
-    clusters = _by_key(decided(change.after.decisions.values()))
-    lost = by_lost_cluster(before, _by_key(decided(change.decisions)))
+    clusters = decided(change.after.decisions.values())
+    lost = by_lost_cluster(before, decided(change.decisions))
     return tuple(_compared(lost, by_lost_cluster(after, clusters), clusters))
-
-
-def _has_refuges(fleet: FleetVersion) -> bool:
-    pace = fleet.resolved.repository.spec.pace
-    return pace is not None and pace.refuges
 
 
 def _planned(fleet: FleetVersion, state: HubState, current: Refuges, now: datetime) -> Refuges:
     return plan_refuges(paced_placements(fleet, state), state=state, now=now, current=current)
-
-
-def _by_key(clusters: Mapping[tuple[str, str], frozenset[str]]) -> dict[str, frozenset[str]]:
-    return {f"{namespace}/{name}": found for (namespace, name), found in clusters.items()}
 
 
 def _compared(

@@ -196,6 +196,9 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     shift = shift_of(before, after, base, head)
     ran, runs = shift.ran, shift.runs
     fields = field_changes(_spec(before, base), _spec(after, head))
+    if before is None or after is None:
+        # Of a new scorer only what it asks, and where metrics go.
+        fields = tuple(field for field in fields if after and field.path.rpartition(".")[2] in _PLACES)
     # A cluster that joins or leaves the inventory changes the clusters of every scorer, which is no change of
     # the scorer.
     common = base.cluster_names & head.cluster_names if base else frozenset[str]()
@@ -205,7 +208,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     yield ScorerChange(
         name=name,
         change=Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED,
-        fields=_shown(before, after, fields),
+        fields=fields,
         gained=tuple(sorted(runs - ran)),
         lost=tuple(sorted(ran - runs)),
         kept=len(ran & runs),
@@ -225,27 +228,16 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     )
 
 
-def _shown(
-    before: EffectiveScorer | None, after: EffectiveScorer | None, fields: tuple[FieldChange, ...]
-) -> tuple[FieldChange, ...]:
-    """What differs; of a new scorer only what it asks, and where metrics go."""
-    if before and after:
-        return fields
-    return tuple(field for field in fields if after and field.path.rpartition(".")[2] in _PLACES)
-
-
 def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
     """The credentials that a scorer sends, with their hosts."""
     if item is None:
         return ()
-    sources = item.variants or (item,)
-    found = [one for each in sources for one in _sent_to_source(each)]
-    scoring = sent("scoring", item.scoring_endpoint, credentials(item.spec.scoring.auth))
-    return tuple(dict.fromkeys([*found, *scoring]))
-
-
-def _sent_to_source(item: EffectiveScorer) -> Iterator[Sent]:
-    return sent("source", item.source_endpoint, credentials(item.spec.source.auth, item.variant))
+    found: dict[Sent, None] = {}
+    for each in item.variants or (item,):
+        used = credentials(each.spec.source.auth, each.variant)
+        found |= dict.fromkeys(sent("source", each.source_endpoint, used))
+    found |= dict.fromkeys(sent("scoring", item.scoring_endpoint, credentials(item.spec.scoring.auth)))
+    return tuple(found)
 
 
 def _spec(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:

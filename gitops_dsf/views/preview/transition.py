@@ -94,7 +94,9 @@ class Pass:
 def passes(change: Transition) -> Iterator[Pass]:
     """Simulates every Placement of both sides, in order of name."""
     future, first, before, second = change.scores, change.first, change.verdicts, change.second
-    surroundings = first is None or not _same_surroundings(first, second)
+    surroundings = first is None or any(
+        getattr(first, part) != getattr(second, part) for part in ("clusters", "sets", "bindings")
+    )
     placements = {f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()}
     for key in sorted({*before, *placements}):
         old, placement = before.get(key), placements.get(key)
@@ -127,12 +129,6 @@ def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unkn
         not cell.exists and cluster in candidates
         for name in used
         for cluster, cell in unknown.get(name, {}).items()
-    )
-
-
-def _same_surroundings(first: HubState, second: HubState) -> bool:
-    return (
-        first.clusters == second.clusters and first.sets == second.sets and first.bindings == second.bindings
     )
 
 

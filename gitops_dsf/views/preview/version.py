@@ -50,7 +50,8 @@ class FleetVersion:
     @cached_property
     def placements(self) -> Mapping[str, Object]:
         """Placements by `namespace/name`, sorted."""
-        return dict(sorted((_key(item), item) for item in self.delivered if item["kind"] == "Placement"))
+        found = [(item["metadata"], item) for item in self.delivered if item["kind"] == "Placement"]
+        return dict(sorted((f"{metadata['namespace']}/{metadata['name']}", item) for metadata, item in found))
 
     @cached_property
     def followers(self) -> Mapping[str, tuple[str, ...]]:
@@ -107,8 +108,3 @@ def version_of(checked: Checked) -> FleetVersion | None:
     if checked.resolved is None or checked.plan is None:
         return None
     return FleetVersion(resolved=checked.resolved, plan=checked.plan, diagnostics=checked.diagnostics)
-
-
-def _key(item: Object) -> str:
-    metadata = item["metadata"]
-    return f"{metadata['namespace']}/{metadata['name']}"

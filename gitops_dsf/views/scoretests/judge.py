@@ -1,6 +1,7 @@
 """Compares what came of a test with what it expected, and says why a score is what it is."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Final
 
 from msgspec import Struct
@@ -53,9 +54,7 @@ def _failure(
     explanations: tuple[Explanation, ...] = (),
 ) -> Failure:
     return Failure(
-        file=position.file,
-        line=position.line,
-        column=position.column,
+        **asdict(position),
         subject=subject,
         expected=expected,
         got=got,
@@ -241,8 +240,10 @@ def why_score(
     if run.items is None:
         yield f"{since} the runs give no result{_raw(run, item)}, so nothing new is published"
         return
-    yield f"{since} the runs give {_items(run.items, item)}{_raw(run, item)}"
-    if run.items.get(item) != score.value:
+    value = run.items.get(item)
+    given = f"no item {item}, but {', '.join(sorted(run.items)[:5])}" if value is None else str(value)
+    yield f"{since} the runs give {given}{_raw(run, item)}"
+    if value != score.value:
         yield _held_back(found.rule, run.items, story.items(resource, cluster, at=at))
 
 
@@ -276,13 +277,6 @@ def _raw(run: Run, item: str) -> str:
     """The raw scores of an item in a run, in brackets. Those that are no number do not count."""
     values = [f"{value:g}".replace("nan", "NaN").replace("inf", "Inf") for value in run.raw.get(item, ())]
     return f" (raw score{'s' if len(values) > 1 else ''} {names_text(values)})" if values else ""
-
-
-def _items(items: Mapping[str, int], item: str) -> str:
-    value = items.get(item)
-    if value is not None:
-        return str(value)
-    return f"no item {item}, but {', '.join(sorted(items)[:5])}"
 
 
 def _held_back(rule: Rule, items: Mapping[str, int], published: Mapping[str, int]) -> str:

@@ -9,7 +9,7 @@ from dsf_wire import query
 from dsf_wire.dimension import LABELS
 from dsf_wire.summary import SCORED_BY_QUERY
 from gitops_dsf.backtest.publisher import Labels
-from gitops_dsf.repository.model.score_test import GivenMetric, ScoreTestSpec, seconds
+from gitops_dsf.repository.model.score_test import ScoreTestSpec, seconds
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.wording import names_text, shortened
@@ -93,7 +93,8 @@ def questions(
         if not_evaluated(scorer):
             continue
         for cluster in sorted(fleet.runs_on[name]):
-            metrics = _metrics_of(cluster, given.metrics)
+            here = (each for each in given.metrics if each.cluster in {None, cluster})
+            metrics = tuple((each.series, each.values) for each in here)
             if not metrics or (name, cluster) in with_series:
                 continue
             expressions = tuple(part.text for part in query.split(scorer.spec.source.params.query))
@@ -140,10 +141,4 @@ def answer_of(found: Sequence[Sequence[Sample]]) -> Answer:
             for labels, values in columns.items()
         ],
         runs=len(found),
-    )
-
-
-def _metrics_of(cluster: str, metrics: Sequence[GivenMetric]) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (each.series, each.values) for each in metrics if each.cluster is None or each.cluster == cluster
     )

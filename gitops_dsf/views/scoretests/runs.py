@@ -13,7 +13,7 @@ from dsf_wire.summary import Summary
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.track import Track
 from gitops_dsf.plan.summaries import summarise
-from gitops_dsf.repository.model.score_test import Given, ResultLabels
+from gitops_dsf.repository.model.score_test import Given
 from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.version import FleetVersion
@@ -123,7 +123,8 @@ def _inputs(given: Given, fleet: FleetVersion, answers: Answers) -> Mapping[tupl
     series: dict[tuple[str, str], list[tuple[Labels, tuple[float | None, ...]]]] = {}
     scores: dict[tuple[str, str], dict[str, int]] = {}
     for each in given.series:
-        series.setdefault((each.scorer, each.cluster), []).append((_labels(each.labels), expand(each.values)))
+        labels = tuple(getattr(each.labels, name) for name in LABELS)
+        series.setdefault((each.scorer, each.cluster), []).append((labels, expand(each.values)))
     runs = {key: max(len(values) for _, values in found) for key, found in series.items()}
     for key, answer in answers.items():
         series[key], runs[key] = list(answer.series), answer.runs
@@ -140,7 +141,3 @@ def _inputs(given: Given, fleet: FleetVersion, answers: Answers) -> Mapping[tupl
 def only_item(scorer: EffectiveScorer) -> str:
     """The item of a scorer that has only one. A rule reports tests that need its name."""
     return fixed_name(scorer.dimension_format, score_name=scorer.score_name) or ""
-
-
-def _labels(labels: ResultLabels) -> Labels:
-    return tuple(getattr(labels, name) for name in LABELS)

@@ -139,7 +139,9 @@ def _cluster(
 ) -> Item[ManagedCluster]:
     if known is not None and given.labels is None and given.claims is None and given.taints is None:
         return known
-    written = known.value if known is not None else _unknown(given.name)
+    metadata = ClusterMetadata(name=given.name)
+    unknown = ManagedCluster(api_version=_API, kind="ManagedCluster", metadata=metadata)
+    written = unknown if known is None else known.value
     data = written.model_dump(mode="json", by_alias=True)
     if given.labels is not None:
         data["metadata"]["labels"] = given.labels
@@ -150,7 +152,3 @@ def _cluster(
         data["status"]["clusterClaims"] = claims
     document = test.document.part(("spec", "given", "clusters", index), data=data)
     return Item(ManagedCluster.model_validate(data), document)
-
-
-def _unknown(name: str) -> ManagedCluster:
-    return ManagedCluster(api_version=_API, kind="ManagedCluster", metadata=ClusterMetadata(name=name))

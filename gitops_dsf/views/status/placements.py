@@ -55,8 +55,7 @@ def placement_views(
     clusters = decided(inputs.snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
     spans = {item.resource: item.span for item in inputs.scorers}
     for item in placements:
-        place = item.metadata.namespace or "", item.metadata.name
-        current = None if clusters is None else tuple(sorted(clusters.get(place, ())))
+        current = None if clusters is None else tuple(sorted(clusters.get(item.key, ())))
         if isinstance(state, str):
             note = f"what OCM would decide is not known: {state}"
             yield _view(item, current, note=note), ()
@@ -158,13 +157,13 @@ def application_views(sets: Iterable[ApplicationSet], inputs: Inputs) -> tuple[A
 
 def _application(
     item: ApplicationSet,
-    clusters: Mapping[tuple[str, str], frozenset[str]],
+    clusters: Mapping[str, frozenset[str]],
     there: Mapping[tuple[str, str], list[Application]],
     *,
     known: bool,
 ) -> ApplicationView:
     expected = frozenset[str]().union(
-        *(clusters.get((item.namespace, placement), ()) for placement in item.placements)
+        *(clusters.get(f"{item.namespace}/{placement}", ()) for placement in item.placements)
     )
     copies = tuple(_copies(expected, there.get((item.namespace, item.name), []))) if known else ()
     settled = all(copy.standing is Standing.RUNNING for copy in copies) and not item.error

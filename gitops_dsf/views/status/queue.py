@@ -162,10 +162,7 @@ def failover_views(
     """The plan for these Placements (None: all), by lost cluster. With a cluster: who leaves, who comes."""
     if not inputs.knows(Part.SCORES, Part.DECISIONS):
         return
-    clusters = {
-        f"{namespace}/{name}": found
-        for (namespace, name), found in decided(inputs.snapshot.decisions).items()
-    }
+    clusters = decided(inputs.snapshot.decisions)
     for lost, plan in by_lost_cluster(published_refuges(inputs.snapshot.scores), clusters).items():
         moves = tuple(
             RefugeView(placement=key, target=target)

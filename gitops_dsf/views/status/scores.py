@@ -51,7 +51,11 @@ class _Column:
         for cluster in sorted(self.published.keys() | self.expected | self.masked):
             score = self.published.get(cluster)
             if score is None:
-                yield cluster, None, self._absent(cluster), None
+                state = State.MASKED
+                if cluster in self.expected:
+                    since = max(self.scorer.created, self.targets.since(cluster, self.scorer))
+                    state = state_of_absent(since=since, interval=self.scorer.interval, now=self.now)
+                yield cluster, None, state, None
                 continue
             found = known.get(score.valid_until)
             if found is None:
@@ -62,12 +66,6 @@ class _Column:
         ttl, until = self.scorer.ttl, None if valid_until is None else valid_until.timestamp()
         age = None if until is None else max(0.0, ttl - (until - self.now))
         return state_of(until, filled=True, ttl=ttl, now=self.now), age
-
-    def _absent(self, cluster: str) -> State:
-        if cluster not in self.expected:
-            return State.MASKED
-        since = max(self.scorer.created, self.targets.since(cluster, self.scorer))
-        return state_of_absent(since=since, interval=self.scorer.interval, now=self.now)
 
     def cells(self) -> Iterator[Cell]:
         """Cells in order of cluster."""

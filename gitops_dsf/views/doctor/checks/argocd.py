@@ -1,6 +1,6 @@
 """Checks Argo CD: installed, recent enough, no danger to applications and objects of others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from packaging.version import Version
@@ -38,7 +38,9 @@ def version(facts: Facts) -> Iterator[Finding]:
         yield error("the hub does not serve argoproj.io: Argo CD is not installed", fix)
         return
     workloads = [*facts.of(Source.ARGOCD_DEPLOYMENTS), *facts.of(Source.ARGOCD_STATEFULSETS)]
-    argocd = {name_of(item): item for item in _with_its_image(workloads)}
+    # Its programs share an image. The others, such as Dex and Redis, have versions of their own.
+    images = {image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)}
+    argocd = {name_of(item): item for item in workloads if images & images_of(item).keys()}
     found = {name: version for name, item in argocd.items() if (version := version_of(item)) is not None}
     controllers = {name: version for name, version in found.items() if CONTROLLER in name}
     if not controllers:
@@ -67,20 +69,13 @@ def version(facts: Facts) -> Iterator[Finding]:
         yield ok(f"Argo CD {min(controllers.values())}")
 
 
-def _with_its_image(workloads: Sequence[Object]) -> Iterator[Object]:
-    """Workloads with the image that Argo CD's programs share; Dex and Redis have other versions."""
-    images = {image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)}
-    return (item for item in workloads if images & images_of(item).keys())
-
-
 def _install(facts: Facts) -> str:
     return facts.in_argocd("apply", "--server-side", "--force-conflicts", "-f", MANIFEST)
 
 
 def policy(facts: Facts) -> Iterator[Finding]:
     """Does Argo CD obey an ApplicationSet that says it never deletes?"""
-    found = facts.one(Source.ARGOCD_PARAMETERS)
-    data = (found or {}).get("data") or {}
+    data = (facts.one(Source.ARGOCD_PARAMETERS) or {}).get("data") or {}
     forced, override = str(data.get(POLICY) or ""), str(data.get(OVERRIDE) or "")
     if forced in {"sync", "create-delete"} and override != "true":
         patch = f'{{"data":{{"{OVERRIDE}":"true"}}}}'
@@ -105,8 +100,7 @@ def _set_parameter(facts: Facts, patch: str) -> str:
 
 def settings(facts: Facts) -> Iterator[Finding]:
     """Does Argo CD know how OCM's kinds are judged, and does it tell its own objects by annotation?"""
-    found = facts.one(Source.ARGOCD_SETTINGS)
-    data = (found or {}).get("data") or {}
+    data = (facts.one(Source.ARGOCD_SETTINGS) or {}).get("data") or {}
     if str(data.get(TRACKING) or "annotation") == "label":
         patch = f'{{"data":{{"{TRACKING}":"annotation"}}}}'
         yield warning(

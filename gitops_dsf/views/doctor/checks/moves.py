@@ -78,7 +78,7 @@ def planned(facts: Facts) -> Iterator[Finding]:
     decisions = decided(facts.inputs.snapshot.decisions)
     count = 0
     for item in wanting:
-        clusters = decisions.get((item.metadata.namespace or "", item.metadata.name), ())
+        clusters = decisions.get(item.key, ())
         if not clusters:
             continue
         count += 1

@@ -52,7 +52,7 @@ def shown(only: Filter | None = None, **more: Any) -> Overview:
 
 
 def planned(view: Overview) -> dict[str, Any]:
-    found = msgspec.json.decode(msgspec.json.encode(document(view).get("refuges", [])))
+    found = msgspec.json.decode(msgspec.json.encode(document(view).refuges or []))
     return {item["cluster"]: item["moves"] for item in found}
 
 
@@ -82,5 +82,5 @@ def test_a_part_of_the_plan(only: Filter, expected: dict[str, Any]) -> None:
 def test_without_scores_or_decisions_there_is_no_plan(part: Part) -> None:
     """And without refuges no such part."""
     view = shown(unread=[part])
-    assert "refuges" not in document(view)
+    assert not document(view).refuges
     assert "Refuges" not in status_text(view, everything=False)
