@@ -15,9 +15,16 @@ from typing import Any
 
 import yaml
 
-from dsf_runtime.access import Access, AccessError, authorization_header, contents, make_access, tls_context
+from dsf_runtime.access import (
+    Access,
+    AccessError,
+    authorization_header,
+    contents,
+    make_access,
+    scratch,
+    tls_context,
+)
 from dsf_runtime.calls import excerpt
-from dsf_runtime.kubeconfig import scratch
 
 
 @dataclass(frozen=True, kw_only=True)

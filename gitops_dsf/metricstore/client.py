@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import httpx
 
-from dsf_runtime import answers, heads
+from dsf_runtime import answers
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, excerpt
 from dsf_wire.constants import MAX_POINTS
 from gitops_dsf import __version__
@@ -63,7 +63,7 @@ class MetricStore:
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         self._token = token
-        self._client = heads.limited(
+        self._client = answers.limited(
             httpx.AsyncClient(
                 verify=trust or _trust(url),
                 timeout=httpx.Timeout(self._limits.seconds, pool=None),

@@ -8,7 +8,7 @@ from typing import Final
 
 import httpx
 
-from dsf_runtime import answers, heads
+from dsf_runtime import answers
 from dsf_runtime.calls import MAX_RETRY_AFTER, CallFault, as_call_faults, hide, retry_after
 from gitops_dsf.forge.forge import Answer, ForgeError, Sign
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
@@ -61,7 +61,7 @@ class Sender:
             **answers.IDENTITY,
             **headers,
         }
-        return heads.limited(
+        return answers.limited(
             httpx.AsyncClient(verify=trust, timeout=SECONDS, follow_redirects=False, headers=headers)
         )
 

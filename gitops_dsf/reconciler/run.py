@@ -14,8 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, Counter, generate_latest
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
-from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import monotonic
+from dsf_runtime.clock import Backoff, monotonic
 from dsf_runtime.pages import Page, PageServer
 from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import UsageError

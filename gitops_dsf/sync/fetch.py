@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import msgspec
 
-from dsf_runtime import answers, heads
+from dsf_runtime import answers
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide, retry_after
 from dsf_runtime.clock import SystemClock
 from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
@@ -119,7 +119,7 @@ class Fetcher:
             follow_redirects=False,
             headers={"User-Agent": USER_AGENT, "Accept": "application/json", **answers.IDENTITY},
         )
-        return heads.limited(client)
+        return answers.limited(client)
 
     async def __aenter__(self) -> Self:
         return self

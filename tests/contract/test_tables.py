@@ -10,7 +10,7 @@ import promql_parser
 
 from dsf_agent.errors import Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_scorer.scaffold import create
+from dsf_scorer.command import create
 from gitops_dsf.argocd.gotemplate.plain import PLAIN
 from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.render.reconciler import DECISIONS, RIGHTS

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import dsf_scorer
-from dsf_scorer.scaffold import create
+from dsf_scorer.command import create
 from gitops_dsf.cli.main import main
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.repository.model.series_values import expand

@@ -24,9 +24,8 @@ from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.values import Totals, samples
 from dsf_agent.scoring import query as scoring_query
 from dsf_agent.scoring import results
-from dsf_agent.scoring.clusterlabels import ClusterLabelSets
-from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.split import split
+from dsf_agent.scoring.labels import ClusterLabelSets, LabelSets
+from dsf_agent.scoring.query import split
 from dsf_wire import measures, query
 from gitops_dsf.backtest.rawscores import Series as Samples
 from gitops_dsf.canonicalyaml import emit

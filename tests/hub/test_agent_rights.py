@@ -11,8 +11,8 @@ import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.publish.hub import HubStore
+from dsf_runtime.access import Kubeconfig
 from dsf_runtime.clock import SystemClock
-from dsf_runtime.kubeconfig import Kubeconfig
 from dsf_wire.constants import (
     ADDON_NAME,
     AGENT_NAMESPACE,

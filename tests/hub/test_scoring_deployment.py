@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dsf_scorer.scaffold import create
+from dsf_scorer.command import create
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for

@@ -6,11 +6,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.endpoints.credentials import Auth, Credentials, Sent
+from dsf_agent.endpoints.credentials import AskTokenServer, Auth, Credentials, Sent
 from dsf_agent.endpoints.transport import Answer, Call, Transport
 from dsf_agent.errors import AgentError, Reason, status_reason
-from dsf_runtime.calls import display, excerpt, hide, retry_after
+from dsf_runtime.calls import display, excerpt, hide
+from dsf_runtime.oauth2 import ANSWER_BYTES, Client, TokenError
 
+_REFUSED: Final = frozenset({400, 401})
+"""A token server's answers to a client that is not known (RFC 6749 section 5.2), among others."""
 _HANDSHAKE: Final = frozenset({Reason.TLS, Reason.CONNECTION_LOST})
 """A server that refuses a certificate may close the connection before its alert is read."""
 
@@ -87,16 +90,15 @@ class Endpoint:
         return hide(text, *self._secrets)
 
 
-def refusal(answer: Answer, *, url: str, now: float) -> AgentError:
+def refusal(answer: Answer, *, url: str) -> AgentError:
     """The failure for an error status of the peer at this URL."""
     text = f"{display(url)} answered {answer.status}"
     if 300 <= answer.status < 400:
-        target = display(answer.headers.get("location", "")) or "nowhere"
+        target = display(answer.location) or "nowhere"
         text += f" and points to {target}; redirects are not followed, write that URL in the scorer"
     elif words := excerpt(answer.body):
         text += f": {words}"
-    wait = retry_after(answer.headers, now=now)
-    return AgentError(text, reason=status_reason(answer.status), retry_after=wait)
+    return AgentError(text, reason=status_reason(answer.status), retry_after=answer.retry_after)
 
 
 def url_fault(field: str, url: str) -> str | None:
@@ -115,3 +117,25 @@ def url_fault(field: str, url: str) -> str | None:
 
 def _with(call: Call, sent: Sent) -> Call:
     return replace(call, headers={**call.headers, **sent.headers})
+
+
+def token_server(transport: Transport) -> AskTokenServer:
+    """Asks token servers by this transport."""
+
+    async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
+        fault = url_fault("tokenURL", client.token_url)
+        if fault is not None:
+            raise TokenError(fault)
+        headers, body = client.request()
+        url = client.token_url
+        call = Call(url=url, headers=headers, body=(body,), trust=trust, most_bytes=ANSWER_BYTES)
+        try:
+            answer = await transport.call(call)
+        except AgentError as error:
+            raise TokenError(str(error)) from None
+        if not answer.ok:
+            told, refused = refusal(answer, url=url), answer.status in _REFUSED
+            raise TokenError(str(told), retry_after=told.retry_after, client_refused=refused)
+        return bytes(answer.body)
+
+    return ask

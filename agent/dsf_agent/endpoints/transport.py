@@ -17,9 +17,10 @@ import httpx
 
 from dsf_agent import __version__
 from dsf_agent.errors import AgentError, kind_reason
-from dsf_runtime import answers, heads
+from dsf_runtime import answers
 from dsf_runtime.answers import TooLargeError
-from dsf_runtime.calls import CallFault, as_call_faults
+from dsf_runtime.calls import CallFault, as_call_faults, retry_after
+from dsf_runtime.clock import Clock
 
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
@@ -48,9 +49,10 @@ class CallLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One request. The parts of ``body`` are sent one after another without being joined."""
+    """One request: a POST with a body, whose parts are sent one after another without being joined, or else a
+    GET.
+    """
 
-    method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: tuple[Body, ...] | None = None
@@ -73,8 +75,11 @@ class Answer:
     """A status and the whole body. The body of an error is cut at ERROR_BODY_LIMIT."""
 
     status: int
-    headers: httpx.Headers
     body: bytearray
+    location: str = ""
+    """Where a redirect points to."""
+    retry_after: float | None = None
+    """Seconds that the peer asks us to wait."""
 
     @property
     def ok(self) -> bool:
@@ -130,8 +135,9 @@ class Transport:
     MB.
     """
 
-    def __init__(self, *, limits: CallLimits) -> None:
+    def __init__(self, *, limits: CallLimits, clock: Clock) -> None:
         self._limits = limits
+        self._clock = clock
         self._origin_limit = OriginLimit(per_origin=limits.per_origin)
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._system: ssl.SSLContext | None = None
@@ -164,7 +170,12 @@ class Transport:
                 part = f"1/{SCORES_PART} of " if call.scores else ""
                 msg = f"{error} ({part}--max-answer-bytes)"
                 raise TooLargeError(msg) from error
-            return Answer(status=response.status_code, headers=response.headers, body=body)
+            return Answer(
+                status=response.status_code,
+                body=body,
+                location=response.headers.get("location", ""),
+                retry_after=retry_after(response.headers, now=self._clock.wall()),
+            )
 
     def _open(self, call: Call) -> AbstractAsyncContextManager[httpx.Response]:
         headers = {
@@ -177,7 +188,8 @@ class Transport:
         if call.body is not None:
             headers["Content-Length"] = str(sum(len(part) for part in call.body))
             content = _stream(call.body)
-        return self._client(call).stream(call.method, call.url, headers=headers, content=content)
+        method = "GET" if call.body is None else "POST"
+        return self._client(call).stream(method, call.url, headers=headers, content=content)
 
     def _client(self, call: Call) -> httpx.AsyncClient:
         trust = self._trust(call)
@@ -194,7 +206,7 @@ class Transport:
                 ),
                 follow_redirects=False,
             )
-            self._clients[trust] = heads.limited(client)
+            self._clients[trust] = answers.limited(client)
         return client
 
     def _trust(self, call: Call) -> ssl.SSLContext:

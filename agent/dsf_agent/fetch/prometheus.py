@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from dsf_agent.endpoints.budget import BudgetFullError
 from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
-from dsf_agent.endpoints.transport import Answer, Body, Call
+from dsf_agent.endpoints.transport import Answer, Call
 from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
@@ -112,7 +112,7 @@ class PrometheusSource:
     async def _one(self, index: int, *, now: float) -> Series:
         answer = await self._endpoint.call(self._call(index, now=now))
         if not answer.ok:
-            raise self._refused(answer, index=index, now=now)
+            raise self._refused(answer, index=index)
         return await promjson.read(answer.body, where=self._where(index))
 
     def _call(self, index: int, *, now: float) -> Call:
@@ -132,17 +132,15 @@ class PrometheusSource:
         joined = f"{parts.query}&{form}" if parts.query else form
         url = urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
         if len(url) <= MAX_GET_LENGTH:
-            return Call(method="GET", url=url)
-        body: tuple[Body, ...] = (form.encode(),)
+            return Call(url=url)
         return Call(
-            method="POST",
             url=urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, "")),
             headers={"Content-Type": "application/x-www-form-urlencoded"},
-            body=body,
+            body=(form.encode(),),
         )
 
-    def _refused(self, answer: Answer, *, index: int, now: float) -> AgentError:
-        error = refusal(answer, url=self._scorer.source_endpoint, now=now)
+    def _refused(self, answer: Answer, *, index: int) -> AgentError:
+        error = refusal(answer, url=self._scorer.source_endpoint)
         found = (
             promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
         )

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from dsf_agent.kubernetes import requests
-from dsf_agent.kubernetes.quantity import nanos
+from dsf_agent.kubernetes.requests import nanos
 
 Amounts = tuple[tuple[str, int], ...]
 """Resource names and billionths, sorted by name. Equal ones are one object in memory."""

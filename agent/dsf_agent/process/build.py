@@ -3,34 +3,31 @@
 import os
 import random
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
-from dsf_agent.configuration.fleet import Fleet
 from dsf_agent.configuration.settings import Settings
-from dsf_agent.configuration.snapshot import Snapshot, publishes
+from dsf_agent.configuration.snapshot import Fleet, Snapshot, publishes
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.endpoints.budget import Budget, Reservation
-from dsf_agent.endpoints.credentials import Credentials, reader
-from dsf_agent.endpoints.tokenserver import token_server
+from dsf_agent.endpoints.credentials import Auth, Credentials, reader, scoring_auth, source_auth
+from dsf_agent.endpoints.endpoint import Endpoint, token_server
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
-from dsf_agent.kubernetes.changes import Trigger
-from dsf_agent.kubernetes.cluster import Cluster
+from dsf_agent.kubernetes.cluster import Cluster, Trigger
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.directory import DirectoryStore
-from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.hub import HubStore
+from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.publication import Publication, Publisher
 from dsf_agent.publish.store import ScoreStore
 from dsf_agent.schedule.cycle import Cycle
 from dsf_agent.schedule.worker import Grid, Worker
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
-from dsf_agent.scoring.stage import Score, Scoring
-from dsf_runtime.access import Access, InCluster, runs_in_pod
+from dsf_agent.scoring.results import Score, Scoring
+from dsf_runtime.access import Access, InCluster, Kubeconfig, runs_in_pod
 from dsf_runtime.clock import Clock
-from dsf_runtime.kubeconfig import Kubeconfig
 from dsf_runtime.oauth2 import AccessTokens
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.publishrule import Rule
@@ -39,8 +36,8 @@ from dsf_wire.summary import Summary
 
 
 class Adapters:
-    """What all scorers share, built once per process. ``store`` and ``publisher`` are None if nothing is
-    published. Opens no connection.
+    """What all scorers share, built once per process. ``publisher`` and ``pruner`` are None if nothing
+    is published. Opens no connection.
     """
 
     def __init__(self, settings: Settings, *, clock: Clock) -> None:
@@ -48,7 +45,7 @@ class Adapters:
         self.clock = clock
         self.rng = random.Random()  # noqa: S311 - jitter, not secrets
         self.metrics = Metrics(cluster=settings.cluster)
-        self.transport = Transport(limits=settings.limits)
+        self.transport = Transport(limits=settings.limits, clock=clock)
         self.budget = Budget(limit=settings.bytes_in_flight)
         on_hub = settings.clusters_file is not None
         own = "" if on_hub else settings.cluster
@@ -68,16 +65,24 @@ class Adapters:
             clock=clock,
             token_file=settings.token_file,
             tokens=AccessTokens(clock=clock, rng=self.rng),
-            ask=token_server(self.transport, clock=clock),
+            ask=token_server(self.transport),
         )
         self.cluster = Cluster(server=self.spoke, clock=clock, wait_seconds=settings.limits.total_seconds)
         self.fleet = Fleet(own=own)
-        self.store: FleetStore | None = None
         self.publisher: Publisher | None = None
+        self.pruner: Pruner | None = None
         if self.hub is not None or settings.publish_dir is not None:
             wall = clock.wall if self.hub is None else self.hub.clock.wall
-            self.store = FleetStore(store_of=self._store_of, wall=wall, own=own)
-            self.publisher = Publisher(store=self.store, clock=clock, rng=self.rng)
+            store_of = cache(self._store_of)
+            self.publisher = Publisher(store_of=store_of, wall=wall, clock=clock, rng=self.rng)
+            self.pruner = Pruner(
+                store_of=store_of,
+                wall=wall,
+                own=own,
+                metrics=self.metrics,
+                delay_seconds=settings.waits.prune,
+                rng=self.rng,
+            )
 
     def _server(self, load: Callable[[], Access] | None) -> ApiServer | None:
         timeout = self.settings.waits.hub
@@ -94,11 +99,8 @@ class Adapters:
 
     def use_clusters(self, snapshot: Snapshot) -> None:
         """Takes the clusters of a configuration of the hub scorer."""
-        if snapshot.clusters is None:
-            return
-        self.fleet.set(snapshot.clusters)
-        if self.store is not None:
-            self.store.set(self.fleet.names)
+        if snapshot.clusters is not None:
+            self.fleet.set(snapshot.clusters)
 
     async def close(self) -> None:
         await self.cluster.close()
@@ -114,9 +116,7 @@ class Adapters:
             fleet=self.fleet,
             fetch=Fetch(
                 scorer=scorer,
-                transport=self.transport,
-                credentials=self.credentials,
-                reservation=reservation,
+                endpoint=self._endpoint(source_auth(scorer), reservation),
                 cluster=self.cluster,
             ),
             score_of=partial(self._score, scorer, reservation),
@@ -129,13 +129,12 @@ class Adapters:
     def _score(self, scorer: Summary, reservation: Reservation, label_sets: LabelSets) -> Scoring:
         if scorer.scored_by_query:
             return QueryScore(label_sets=label_sets)
-        return Score(
-            scorer=scorer,
-            transport=self.transport,
-            credentials=self.credentials,
-            clock=self.clock,
-            label_sets=label_sets,
-            reservation=reservation,
+        endpoint = self._endpoint(scoring_auth(scorer), reservation)
+        return Score(scorer=scorer, endpoint=endpoint, label_sets=label_sets)
+
+    def _endpoint(self, auth: Auth, reservation: Reservation) -> Endpoint:
+        return Endpoint(
+            transport=self.transport, credentials=self.credentials, auth=auth, reservation=reservation
         )
 
     def worker(self, scorer: Summary) -> Worker:

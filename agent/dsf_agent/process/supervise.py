@@ -11,13 +11,10 @@ import anyio.lowlevel
 import msgspec
 
 from dsf_agent.configuration.snapshot import Snapshot
-from dsf_agent.configuration.suspension import Suspension
-from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
+from dsf_agent.configuration.watch import Observation, Suspension, UnusableFile, Watcher
 from dsf_agent.endpoints import transport
 from dsf_agent.process.build import Adapters
-from dsf_agent.publish.prune import Pruner
-from dsf_agent.schedule.scheduler import Scheduler
-from dsf_agent.schedule.worker import WorkerState
+from dsf_agent.schedule.worker import Scheduler, WorkerState
 from dsf_runtime.pages import Page, PageServer
 
 log = logging.getLogger(__name__)
@@ -51,14 +48,7 @@ class Agent:
             poll_seconds=settings.waits.poll,
             emit=self._observed,
         )
-        self._pruner: Pruner | None = None
-        if adapters.store is not None:
-            self._pruner = Pruner(
-                store=adapters.store,
-                metrics=adapters.metrics,
-                delay_seconds=settings.waits.prune,
-                rng=adapters.rng,
-            )
+        self._pruner = adapters.pruner
         address = settings.metrics_address
         self.server = PageServer(
             host=address.host, port=address.port, metrics=adapters.metrics.page, ready=self._ready

@@ -18,8 +18,7 @@ import yaml
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish import store
-from dsf_agent.publish.hubobject import HubObject
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.store import HubObject, Stored
 
 MAX_STEM: Final = 240
 """Longest file name without extension. File systems allow 255 bytes, and a temporary name needs some of them.

@@ -15,8 +15,15 @@ from urllib.parse import quote
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish import store
-from dsf_agent.publish.hubobject import HubObject, ObjectList, Table, sole_owner, status_body, stored_bytes
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.store import (
+    HubObject,
+    ObjectList,
+    Stored,
+    Table,
+    sole_owner,
+    status_body,
+    stored_bytes,
+)
 from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import ownership
 from dsf_wire.constants import (

@@ -13,14 +13,15 @@ import asyncio
 import logging
 import math
 import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
-from dsf_agent.configuration.snapshot import Snapshot
+from dsf_agent.configuration.snapshot import Snapshot, key_of
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.publish.fleetstore import FleetStore
-from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import happens_within
+from dsf_agent.publish.store import ScoreStore
+from dsf_runtime.clock import Backoff, happens_within
 
 log = logging.getLogger(__name__)
 
@@ -31,22 +32,26 @@ EXPIRED_SLACK_SECONDS: Final = 1.0
 """validUntil and the Date header of an API server are in whole seconds."""
 RECHECK_SECONDS: Final = 300.0
 """Pause before the next look at objects that have not expired, or whose deletion the hub refused."""
+_NOT_ALLOWED: Final = frozenset({Reason.FORBIDDEN, Reason.NOT_FOUND})
+"""Answers for one namespace alone: its rights are not applied yet, or the cluster is gone."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Pruner:
-    """Deletes objects by the last state of the file."""
+    """Deletes objects by the last state of the file. ``wall`` is the hub's time, and ``own`` the one cluster
+    of an agent.
+    """
 
-    def __init__(
-        self, *, store: FleetStore, metrics: Metrics, delay_seconds: float, rng: random.Random
-    ) -> None:
-        self._store = store
-        self._metrics = metrics
-        self._delay = delay_seconds
-        self._rng = rng
-        self._current: Snapshot | None = None
-        self._named: set[str] = set()
-        """Objects that an earlier file of this process named and that may still exist."""
-        self._news = asyncio.Event()
+    store_of: Callable[[str], ScoreStore]
+    wall: Callable[[], float]
+    own: str
+    metrics: Metrics
+    delay_seconds: float
+    rng: random.Random
+    _current: Snapshot | None = field(init=False, default=None)
+    _named: set[str] = field(init=False, default_factory=set)
+    """Objects that an earlier file of this process named and that may still exist."""
+    _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     def set(self, current: Snapshot | None) -> None:
         """Takes a new state of the file; None if it cannot be used."""
@@ -89,49 +94,57 @@ class Pruner:
                     extra={"reason": Reason.INTERNAL.value},
                 )
             if failures:
-                delay = BACKOFF.delay(failures, rng=self._rng)
+                delay = BACKOFF.delay(failures, rng=self.rng)
 
     @property
     def _quiet_seconds(self) -> float:
         """How long the current file must be unchanged."""
         empty = self._current is not None and self._current.empty
-        return self._delay * EMPTY_FACTOR if empty else self._delay
+        return self.delay_seconds * EMPTY_FACTOR if empty else self.delay_seconds
 
     async def _prune(self) -> bool:
         """Deletes what may be deleted now. Returns whether more may be deleted later."""
         current, more = self._current, False
         if current is None or not current.complete:
             return False
-        for stored in await self._store.list_owned():
-            if stored.name in current.object_names:
-                continue
-            if current.empty and stored.name not in self._named:
-                expiry = math.inf if stored.valid_until is None else stored.valid_until
-                if expiry + EXPIRED_SLACK_SECONDS > self._store.wall():
-                    more = more or expiry < math.inf
-                    continue
-            if self._current is not current:
-                return False
+        for cluster in (None,) if current.clusters is None else current.clusters:
+            store = self.store_of(cluster.name if cluster is not None else self.own)
             try:
-                await self._store.delete(stored)
+                listed = await store.list_owned(values=False)
             except AgentError as error:
-                if error.reason is not Reason.FORBIDDEN:
+                if cluster is None or error.reason not in _NOT_ALLOWED:
                     raise
-                # The scorer moved between spokes and hub, and its new writer has not taken over yet.
-                log.info(
-                    "the hub refuses the deletion of %s, next attempt in %.0f s: %s",
-                    stored.name,
-                    RECHECK_SECONDS,
-                    error,
-                    extra={"object": stored.name, "reason": error.reason.value},
-                )
-                more = True
+                log.debug("the scores of %s cannot be listed: %s", cluster.name, error)
                 continue
-            self._named.discard(stored.name)
-            self._metrics.deletions.inc()
-            log.info(
-                "deleted AddOnPlacementScore %s: its scorer is not in the configuration",
-                stored.name,
-                extra={"object": stored.name},
-            )
+            for stored in listed:
+                name = stored.name if cluster is None else key_of(cluster.name, stored.name)
+                if name in current.object_names:
+                    continue
+                if current.empty and name not in self._named:
+                    expiry = math.inf if stored.valid_until is None else stored.valid_until
+                    if expiry + EXPIRED_SLACK_SECONDS > self.wall():
+                        more = more or expiry < math.inf
+                        continue
+                if self._current is not current:
+                    return False
+                try:
+                    await store.delete(stored)
+                except AgentError as error:
+                    if error.reason is not Reason.FORBIDDEN:
+                        raise
+                    # The scorer moved between spokes and hub, and its new writer has not taken over yet.
+                    log.info(
+                        "the hub refuses the deletion of %s, next attempt in %.0f s: %s",
+                        *(name, RECHECK_SECONDS, error),
+                        extra={"object": name, "reason": error.reason.value},
+                    )
+                    more = True
+                    continue
+                self._named.discard(name)
+                self.metrics.deletions.inc()
+                log.info(
+                    "deleted AddOnPlacementScore %s: its scorer is not in the configuration",
+                    name,
+                    extra={"object": name},
+                )
         return more

@@ -11,16 +11,14 @@ import heapq
 import itertools
 import logging
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import ScorerMetrics
-from dsf_agent.publish.fleetstore import FleetStore
-from dsf_agent.publish.store import Stored
-from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import Clock, happens_within
+from dsf_agent.publish.store import ScoreStore, Stored
+from dsf_runtime.clock import Backoff, Clock, happens_within
 from dsf_wire import scorename
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import Decision, Published, Rule, decide
@@ -87,12 +85,15 @@ class Publisher:
     def __init__(
         self,
         *,
-        store: FleetStore,
+        store_of: Callable[[str], ScoreStore],
+        wall: Callable[[], float],
         clock: Clock,
         rng: random.Random,
         writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND,
     ) -> None:
-        self._store = store
+        self._store_of = store_of
+        self._wall = wall
+        """The time of the stores."""
         self.clock = clock
         self._rng = rng
         self._gap = 1 / writes_per_second
@@ -148,7 +149,7 @@ class Publisher:
         """Whether a write is under way or due now. After a failure it is not."""
         if entry.wanted is None:
             return False
-        due = entry.due is not None and entry.due <= self._store.wall()
+        due = entry.due is not None and entry.due <= self._wall()
         return self._is_written(entry) or (due and not entry.failures)
 
     def _is_written(self, entry: _Entry) -> bool:
@@ -162,7 +163,7 @@ class Publisher:
                 await self.clock.sleep(pause)
             key = entry.cluster, entry.publication.name
             if key in self._writing:
-                self.plan(entry, self._store.wall() + LOOK_SECONDS)
+                self.plan(entry, self._wall() + LOOK_SECONDS)
                 continue
             self._writing[key] = entry
             try:
@@ -187,7 +188,7 @@ class Publisher:
                 heapq.heappop(self._schedule)
             delay = None
             if self._schedule:
-                delay = self._schedule[0][0] - self._store.wall()
+                delay = self._schedule[0][0] - self._wall()
                 if delay <= 0:
                     entry = heapq.heappop(self._schedule)[3]
                     entry.due = None
@@ -204,7 +205,7 @@ class Publisher:
         publication = entry.publication
         if entry.wanted is None:
             return
-        now = self._store.wall()
+        now = self._wall()
         if decided(entry.wanted, entry.published, rule=entry.rule, now=now).at > now:
             # A write that failed before has taken effect without an answer.
             self._recovered(entry)
@@ -214,9 +215,9 @@ class Publisher:
         if wanted is None:
             return
         with publication.metrics.stage("publish"):
-            now = self._store.wall()
+            now = self._wall()
             valid_until = now + entry.rule.ttl
-            await self._store.of(entry.cluster).write(
+            await self._store_of(entry.cluster).write(
                 publication.name,
                 scorer=publication.scorer,
                 values=wanted,
@@ -246,7 +247,7 @@ class Publisher:
         if not entry.known:
             self.plan(entry, 0.0)
             return "deferred"
-        decision = decided(entry.wanted, entry.published, rule=entry.rule, now=self._store.wall())
+        decision = decided(entry.wanted, entry.published, rule=entry.rule, now=self._wall())
         self.plan(entry, decision.at)
         return "deferred" if decision.changed else "unchanged"
 
@@ -265,7 +266,7 @@ class Publisher:
             entries = self._by_cluster.get(cluster, {})
             if all(entry.known for entry in entries.values()):
                 return
-            stored = {one.name: one for one in await self._store.of(cluster).list_owned()}
+            stored = {one.name: one for one in await self._store_of(cluster).list_owned()}
             for name, entry in entries.items():
                 if not entry.known:
                     entry.published = published_by(stored.get(name), rule=entry.rule)
@@ -282,9 +283,9 @@ class Publisher:
                 await self.clock.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
                 if self._failures:
                     continue
-                began = self._store.wall()
+                began = self._wall()
                 try:
-                    names = await self._store.of(cluster).names()
+                    names = await self._store_of(cluster).names()
                 except AgentError as error:
                     log.debug("the scores of %s cannot be listed: %s", cluster, error)
                     continue
@@ -315,7 +316,7 @@ class Publisher:
             self._failures += 1
             self._resume = self.clock.monotonic() + BACKOFF.delay(self._failures, rng=self._rng)
         publication.failed(entry.cluster, error)
-        self.plan(entry, self._store.wall() + delay)
+        self.plan(entry, self._wall() + delay)
 
 
 class Publication:

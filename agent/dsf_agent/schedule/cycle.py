@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from dsf_agent.configuration.fleet import Fleet, Targets
-from dsf_agent.configuration.snapshot import publishes
+from dsf_agent.configuration.snapshot import Fleet, Targets, publishes
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
@@ -21,12 +20,10 @@ from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.metrics.samples import SampleText
 from dsf_agent.publish.publication import Publication
-from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
 from dsf_agent.scoring.items import items_of
-from dsf_agent.scoring.labels import LabelSet, LabelSets
-from dsf_agent.scoring.results import BATCH, Results, counts_text
-from dsf_agent.scoring.split import groups, split
-from dsf_agent.scoring.stage import Scoring
+from dsf_agent.scoring.labels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets, LabelSet, LabelSets
+from dsf_agent.scoring.query import groups, split
+from dsf_agent.scoring.results import BATCH, Results, Scoring, counts_text
 from dsf_runtime.clock import Clock
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
 from dsf_wire.scorevalue import default_items

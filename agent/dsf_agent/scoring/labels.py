@@ -1,4 +1,5 @@
-"""What the labels of a result determine: the name of its item on the hub, and its line on /metrics.
+"""What the labels of a result determine: the name of its item on the hub, its line on /metrics, and for the
+hub scorer its cluster.
 
 A scoring API repeats the same labels in every cycle while the scores change. So each label set is worked out
 once and found again by the bytes of its JSON. That saves a third of the CPU of 10,000 results.
@@ -6,8 +7,10 @@ once and found again by the bytes of its JSON. That saves a third of the CPU of 
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -162,3 +165,53 @@ def _literal(text: str) -> str:
 def _picker(indexes: list[int]) -> Callable[[tuple[str, ...]], object]:
     """The arguments of a format string: the chosen labels, as one value or a tuple."""
     return operator.itemgetter(*indexes) if indexes else lambda _labels: ()
+
+
+OTHER_CLUSTER: Final = LabelSet(item="", line=b"", size=0)
+"""A result about a cluster that this scorer does not score. A central store often knows more clusters."""
+NO_CLUSTER: Final = LabelSet(item="", line=b"", size=0, cluster="\0")
+"""A result without the label. No cluster has this name."""
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_FIELD: Final = "the_cluster"
+
+
+class ClusterLabelSets(LabelSets):
+    """The label sets of one scorer on all its clusters."""
+
+    most_results = 200_000
+
+    def __init__(self, *, template: str, score_name: str, label: str) -> None:
+        self.struct = _struct(label)
+        super().__init__(template=template, cluster="", score_name=score_name)
+        self._template = template
+        self._score_name = score_name
+        self._place = (*dimension.LABELS, label).index(label)
+        self._clusters = _NONE
+        self._only = ""
+
+    def use(self, clusters: Mapping[str, str], *, only: str = "") -> None:
+        """Sets the clusters by the value of their label. ``only``: the one cluster that was asked about,
+        which results without the label are about.
+        """
+        if clusters is not self._clusters or only != self._only:
+            self._clusters, self._only = clusters, only
+            self.forget()
+
+    def of(self, labels: tuple[str, ...]) -> LabelSet:
+        value = labels[self._place]
+        cluster = self._clusters.get(value, "") if value else self._only
+        if not cluster:
+            return OTHER_CLUSTER if value else NO_CLUSTER
+        labels = labels[: len(dimension.LABELS)]
+        name_of = item_namer(template=self._template, cluster=cluster, score_name=self._score_name)
+        prefix = SamplePrefix(cluster=cluster, score_name=self._score_name)
+        return label_set(name_of(labels), prefix.of(labels), cluster=cluster)
+
+
+@cache
+def _struct(label: str) -> type[msgspec.Struct]:
+    """Labels with the cluster's label, which may be one of them."""
+    fields = [(name, str, "") for name in dimension.LABELS]
+    if label in dimension.LABELS:
+        return msgspec.defstruct("ClusterLabels", fields, gc=False)
+    return msgspec.defstruct("ClusterLabels", [*fields, (_FIELD, str, "")], gc=False, rename={_FIELD: label})

@@ -1,4 +1,5 @@
-"""The stage ``score`` of a scorer with ``scoringType: Query``: the value of each series is its raw score.
+"""Works on series without a scoring API: the stage ``score`` of a scorer with ``scoringType: Query``, where
+the value of each series is its raw score, and the split of a central store's series by cluster.
 
 A series has the shape of the Prometheus HTTP API, ``{"metric": {...}, "value": [time, "value"]}`` or the same
 with ``values``, of which the last point counts. Series that have no usable value are dropped with a reason,
@@ -8,7 +9,8 @@ as results of a scoring API are.
 import asyncio
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -128,3 +130,54 @@ def _is_json(piece: bytes) -> bool:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
+
+
+async def split(series: Series, *, label: str, clusters: Mapping[str, str]) -> dict[str, list[bytes]]:
+    """The series of each cluster as JSON, in their order. ``clusters`` are the clusters by the value of the
+    label; series of others are left out. Raises AgentError.
+    """
+    found: dict[str, list[bytes]] = {}
+    decoder = _decoder(label)
+    for part in series.parts:
+        for piece in pieces(part):
+            try:
+                values = [row.metric.value for row in decoder.decode(piece)]
+                raw = _RAW.decode(piece)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                msg = f"the series of the source cannot be read: {excerpt(str(error))}"
+                raise AgentError(msg, reason=Reason.INVALID_BODY, stage="fetch") from error
+            for value, one in zip(values, raw, strict=True):
+                cluster = clusters.get(value)
+                if cluster is not None:
+                    found.setdefault(cluster, []).append(bytes(one))
+            await asyncio.sleep(0)
+    return found
+
+
+def groups(by_cluster: Mapping[str, Sequence[bytes]], *, most: int) -> Iterator[tuple[list[str], Series]]:
+    """Groups of at most ``most`` clusters, in order of name, with their series."""
+    names = sorted(by_cluster)
+    for start in range(0, len(names), most):
+        chosen = names[start : start + most]
+        parts = [part for name in chosen for part in by_cluster[name]]
+        yield (
+            chosen,
+            Series(parts=(b",".join(parts),), count=len(parts), size=sum(len(part) for part in parts)),
+        )
+
+
+@cache
+def _decoder(label: str) -> "msgspec.json.Decoder[list[_Row]]":
+    metric = msgspec.defstruct(
+        "Metric", [("value", str, "")], bases=(_Metric,), gc=False, rename={"value": label}
+    )
+    row = msgspec.defstruct("Row", [("metric", metric)], bases=(_Row,), gc=False)
+    return msgspec.json.Decoder(list[row])  # type: ignore[valid-type]
+
+
+class _Metric(msgspec.Struct, gc=False):
+    value: str = ""
+
+
+class _Row(msgspec.Struct, gc=False):
+    metric: _Metric

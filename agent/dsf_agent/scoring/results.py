@@ -1,21 +1,27 @@
-"""Reads the answer of a scoring API. Invalid results are dropped with a reason, and more than MAX_RESULTS are
-refused.
+"""The stage ``score``: sends series to the scoring API and reads its results (wire contract: ``POST
+{scoringEndpoint}``). Invalid results are dropped with a reason, and more than MAX_RESULTS are refused.
+Scorers with ``scoringType: Query`` have the stage of the module ``query``.
 """
 
 import asyncio
+import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
+from dsf_agent.endpoints.endpoint import Endpoint, refusal
+from dsf_agent.endpoints.transport import Body, Call
 from dsf_agent.errors import AgentError, Reason
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring.labels import LabelSet, LabelSets
-from dsf_runtime.calls import excerpt
+from dsf_runtime.calls import display, excerpt
 from dsf_wire.scoring import ScoringResponse
+from dsf_wire.summary import Summary
 
 BATCH: Final = 2000
 """Results that are worked on before other tasks may run: up to five milliseconds if all label sets are new.
@@ -193,3 +199,43 @@ def take(
         into.drop(reason, f"{where}: {error}")
     else:
         into.add(found[0], score, where=where)
+
+
+Scoring = Callable[[Series], Awaitable[Results]]
+"""The second stage of a cycle, for one scorer: the results for these series; there may be none. Raises
+AgentError.
+"""
+
+
+class Score:
+    """The second stage of a cycle, for one scorer with a scoring API."""
+
+    def __init__(self, *, scorer: Summary, endpoint: Endpoint, label_sets: LabelSets) -> None:
+        self._scorer = scorer
+        self._endpoint = endpoint
+        self._label_sets = label_sets
+        self._tail = b"]}"
+        if scorer.scoring_arguments is not None:
+            self._tail = b'],"arguments":' + msgspec.json.encode(scorer.scoring_arguments) + b"}"
+
+    async def __call__(self, series: Series) -> Results:
+        """The results for these series; there may be none. Raises AgentError."""
+        try:
+            return await self._called(series)
+        except AgentError as error:
+            raise error.anew(self._endpoint.hide(str(error))) from error
+
+    async def _called(self, series: Series) -> Results:
+        url, headers = self._scorer.scoring_endpoint, {"Content-Type": "application/json"}
+        call = Call(url=url, headers=headers, body=tuple(self._body(series)), scores=True)
+        answer = await self._endpoint.call(call)
+        if not answer.ok:
+            raise refusal(answer, url=url)
+        return await read(answer.body, where=display(url), label_sets=self._label_sets)
+
+    def _body(self, series: Series) -> list[Body]:
+        commas = itertools.chain([b'{"data":['], itertools.repeat(b","))
+        parts: list[Body] = [
+            piece for part, comma in zip(series.parts, commas, strict=False) for piece in (comma, part)
+        ]
+        return [*(parts or [b'{"data":[']), self._tail]

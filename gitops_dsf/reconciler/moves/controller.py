@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import happens_within
+from dsf_runtime.clock import Backoff, happens_within
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import Backoff
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer

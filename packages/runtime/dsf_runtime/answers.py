@@ -1,17 +1,120 @@
-"""Reads the body of an answer, with limits for its bytes and for the number of its pieces. Every client reads
-with it: those of the agent, of ``sync``, of the probes, of the metric store, and of API servers.
+"""Limits what a peer may send: the head of an answer, the bytes of its body, and the number of its pieces.
+Every client reads with it: those of the agent, of ``sync``, of the probes, of the metric store, and of API
+servers.
 
-Callers ask for ``Accept-Encoding: identity``, set a time-out around the whole call, and limit heads with
-``dsf_runtime.heads``.
+httpcore has no limit for heads: interim (1xx) responses may follow one another endlessly, and all that was
+read is parsed in one step, in which no time-out can fire. Callers ask for ``Accept-Encoding: identity``, set
+a time-out around the whole call, and use ``limited`` for clients of peers that they do not trust.
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import Final
+import ssl
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
+import httpcore
 import httpx
 
-from dsf_runtime.heads import ExcessError, HeadStream
+HEAD_BYTES: Final = 64 << 10
+"""Largest head, including all interim responses before it."""
+HEAD_LINES: Final = 512
+"""Most lines of a head, including all interim responses before it."""
+PIECE: Final = 4 << 10
+"""Bytes of a head that are parsed in one step: at most 6 ms. Most heads are smaller."""
+
+FRAMED_PIECE: Final = 64 << 10
+"""Bytes of a body in chunks that are read at once. Trailers of this size are parsed in one step."""
+
+
+class ExcessError(Exception):
+    """A peer sends more than the limits allow. The message continues a sentence that begins with its
+    address.
+    """
+
+
+class HeadStream(httpcore.AsyncNetworkStream):
+    """A connection that reads heads in small pieces and refuses large ones."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream) -> None:
+        self._inner = inner
+        self._in_head = True
+        self._bytes = self._lines = 0
+        self._framed = True
+
+    def ended(self, *, framed: bool) -> None:
+        """Call this when the head is complete. ``framed`` means that the body has chunks, so trailers may
+        follow it.
+        """
+        self._in_head, self._framed = False, framed
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
+        """Raises ExcessError if all that was read so far is not a complete head, and is too large for one."""
+        if not self._in_head:
+            most = min(max_bytes, FRAMED_PIECE) if self._framed else max_bytes
+            return await self._inner.read(most, timeout=timeout)
+        if self._bytes > HEAD_BYTES or self._lines > HEAD_LINES:
+            msg = (
+                f"sends a head of more than {HEAD_BYTES} bytes or {HEAD_LINES} lines,"
+                " interim responses included"
+            )
+            raise ExcessError(msg)
+        data = await self._inner.read(min(max_bytes, PIECE), timeout=timeout)
+        self._bytes += len(data)
+        self._lines += data.count(b"\n")
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's signature
+        """Writes a part of a request. A new head follows."""
+        self._in_head, self._bytes, self._lines = True, 0, 0
+        await self._inner.write(buffer, timeout=timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+    ) -> httpcore.AsyncNetworkStream:
+        """The stream inside TLS has the same limits."""
+        return HeadStream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - httpcore's signature
+        return self._inner.get_extra_info(info)
+
+
+class _Backend(httpcore.AsyncNetworkBackend):
+    """Creates streams with limits."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkBackend) -> None:
+        self._inner = inner
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        return HeadStream(await self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+def limited(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """Limits the heads on all connections of a client, including those through proxies. Returns the client.
+
+    httpx has no parameter for this, and own transports would have to find the proxies of the environment.
+    """
+    for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
+        if isinstance(transport, httpx.AsyncHTTPTransport):
+            pool: Any = transport._pool  # noqa: SLF001
+            pool._network_backend = _Backend(pool._network_backend)  # noqa: SLF001
+    return client
+
 
 IDENTITY: Final = {"Accept-Encoding": "identity"}
 """The header for every request. A compressed answer of 200 kB may have 200 MB."""

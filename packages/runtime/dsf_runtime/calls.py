@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from dsf_runtime.answers import CodingError
+from dsf_runtime.answers import CodingError, ExcessError
 from dsf_runtime.clock import http_date
-from dsf_runtime.heads import ExcessError
 from dsf_wire.text import printable
 
 TEXT_LIMIT: Final = 400

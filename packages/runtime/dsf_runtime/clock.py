@@ -1,10 +1,15 @@
-"""Clocks: the machine's, which tests can replace, and the hub's, which is learned from its answers."""
+"""Clocks: the machine's, which tests can replace, and the hub's, which is learned from its answers; and
+delays between failed attempts.
+"""
 
 import asyncio
 import email.utils
+import random
 import time
+from dataclasses import dataclass
 from typing import Final, Protocol
 
+_RNG: Final = random.Random()  # noqa: S311 - spreads retries, keeps no secret
 PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
 """A Date header that differs more than this from the local clock is ignored. One of the two clocks is wrong
 then, and certificates, which are valid for about a year, could not be valid at both times.
@@ -113,3 +118,23 @@ def http_date(date: str | None) -> float | None:
         return email.utils.parsedate_to_datetime(date or "").timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backoff:
+    """Delays in seconds that double after each failure, with jitter. The first delay is ``first``, the
+    longest ``ceiling``.
+    """
+
+    first: float
+    ceiling: float
+    jitter: float = 0.2
+    """A delay is between 1 - jitter and 1 + jitter times its nominal value, so that a fleet does not retry in
+    step.
+    """
+
+    def delay(self, attempt: int, *, rng: random.Random = _RNG) -> float:
+        """Seconds to wait after this number of failures in a row (from 1)."""
+        # The bound prevents a float overflow after thousands of failures. 2**62 seconds is above any ceiling.
+        nominal = min(self.ceiling, self.first * 2.0 ** min(attempt - 1, 62))
+        return nominal * rng.uniform(1 - self.jitter, 1 + self.jitter)

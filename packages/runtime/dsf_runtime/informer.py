@@ -15,8 +15,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from dsf_runtime.apiserver import SILENCE, ApiError, ApiServer
-from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import monotonic
+from dsf_runtime.clock import Backoff, monotonic
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -16,9 +16,8 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from dsf_runtime.backoff import Backoff
 from dsf_runtime.calls import display, hide
-from dsf_runtime.clock import Clock
+from dsf_runtime.clock import Backoff, Clock
 from dsf_wire.headers import value_fault
 
 LOG: Final = logging.getLogger(__name__)

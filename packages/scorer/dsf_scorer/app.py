@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from dsf_scorer import http, tokens
+from dsf_scorer import http, settings
 from dsf_scorer.definition import Definition
 from dsf_scorer.errors import RefusedError
 from dsf_scorer.function import Function
 from dsf_scorer.http import Receive, Response, Scope, Send
-from dsf_scorer.response import Scored
+from dsf_scorer.request import Scored
 from dsf_scorer.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class ScorerApp:
 
     def _health(self) -> Response:
         try:
-            tokens.accepted(self.settings)
+            settings.accepted(self.settings)
         except RefusedError as refusal:
             return http.error(refusal.status, str(refusal), headers=refusal.headers)
         return Response(body=b'{"status":"ok"}')
@@ -112,7 +112,7 @@ class ScorerApp:
             )
 
     async def _score(self, scope: Scope, receive: Receive) -> Response:
-        tokens.check(self.settings, http.header(scope, b"authorization"))
+        settings.check(self.settings, http.header(scope, b"authorization"))
         scored = await self._in_turn(scope, receive)
         self._metrics.scored(scored)
         if scored.dropped:

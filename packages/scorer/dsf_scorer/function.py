@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from dsf_scorer import request, response
+from dsf_scorer import request
 from dsf_scorer.errors import DefinitionError, RefusedError
-from dsf_scorer.response import Scored
+from dsf_scorer.request import Scored
 from dsf_scorer.series import Series
 from dsf_wire.scoring import ScoringResult
 
@@ -43,7 +43,7 @@ class Function:
         else:
             found = await asyncio.to_thread(lambda: [self._function(one, *extra) for one in inputs])
         results = _labelled(series, found) if self._each else found[0]
-        return await asyncio.to_thread(response.encode, results, series=len(series))
+        return await asyncio.to_thread(request.encode, results, series=len(series))
 
     def _read(self, body: bytes | bytearray, max_series: int) -> tuple[list[Series], tuple[Any, ...]]:
         """The series, and the value for the second parameter, of any type that msgspec knows: a Struct

@@ -8,7 +8,7 @@ import pytest
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
-from dsf_runtime.kubeconfig import Kubeconfig
+from dsf_runtime.access import Kubeconfig
 from tests.support import virtual_time
 from tests.support.agent.hub import UPSTREAM, ScoreHub, kubeconfig
 from tests.support.apiserver import SCORES

@@ -16,11 +16,11 @@ import pytest
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError
 from dsf_agent.publish import store
+from dsf_runtime.access import Kubeconfig
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.blocking import BlockingApiServer
 from dsf_runtime.clock import Clock, SystemClock
 from dsf_runtime.connections import RECHECK_SECONDS
-from dsf_runtime.kubeconfig import Kubeconfig
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support.agent.certificates import Authority

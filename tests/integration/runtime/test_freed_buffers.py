@@ -21,15 +21,13 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.process import build
-from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.publication import Publisher
 from dsf_runtime import answers
 from dsf_runtime.access import Access
-from dsf_runtime.answers import CodingError
+from dsf_runtime.answers import CodingError, ExcessError
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.calls import CallFault
 from dsf_runtime.clock import SystemClock
-from dsf_runtime.heads import ExcessError
 from dsf_runtime.informer import Informer
 from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
@@ -199,8 +197,12 @@ def test_of_writes_to_the_hub() -> None:
     """A publication says why its last write failed."""
     rule = Rule(deadband=2, min_interval=0, ttl=900, jitter=0)
     scorer, metrics = Summary(name="n", score_name="s"), Metrics(cluster="c1").of("s")
-    store = FleetStore(store_of=lambda _cluster: pytest.fail("no write"), wall=lambda: 0.0)
-    publisher = Publisher(store=store, clock=SystemClock(), rng=random.Random())
+    publisher = Publisher(
+        store_of=lambda _cluster: pytest.fail("no write"),
+        wall=lambda: 0.0,
+        clock=SystemClock(),
+        rng=random.Random(),
+    )
     many = publisher.publication(scorer, rule=rule, metrics=metrics)
     error = AgentError("no rights", reason=Reason.FORBIDDEN)
     many.failed("c1", error)

@@ -14,6 +14,7 @@ import pytest
 from dsf_agent.endpoints.budget import Budget, BudgetFullError
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
 from dsf_agent.errors import AgentError
+from dsf_runtime.clock import SystemClock
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
 from tests.support.hostile import KINDS, HostileServer
 
@@ -102,11 +103,11 @@ async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None
     """Some at a time: no turn of the loop parses more than the limit, and no client reads much more than
     its limit.
     """
-    transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT))
+    transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT), clock=SystemClock())
 
     async def get(url: str) -> str:
         with pytest.raises(AgentError) as caught:
-            await transport.call(Call(method="GET", url=url))
+            await transport.call(Call(url=url))
         return caught.value.reason.value
 
     reasons = await _ask(get, kind)
@@ -143,7 +144,7 @@ async def test_sync_and_probes_end_hostile_answers(kind: str, parser: Parser) ->
 async def test_bytes_of_hostile_peers_count_as_they_arrive() -> None:
     """Peers that send endlessly use no more than the budget together, although none succeeds."""
     budget, most = Budget(limit=2 * LIMIT), list[int]()
-    transport = Transport(limits=CallLimits(total_seconds=60, answer_bytes=64 << 20))
+    transport = Transport(limits=CallLimits(total_seconds=60, answer_bytes=64 << 20), clock=SystemClock())
 
     async def get(url: str) -> str:
         reservation, expected = budget.reservation(), None
@@ -155,7 +156,7 @@ async def test_bytes_of_hostile_peers_count_as_they_arrive() -> None:
         while True:
             try:
                 async with reservation.room(expected):
-                    await transport.call(Call(method="GET", url=url, on_bytes=on_bytes))
+                    await transport.call(Call(url=url, on_bytes=on_bytes))
             except BudgetFullError as error:
                 expected = error.wanted
             except AgentError as error:

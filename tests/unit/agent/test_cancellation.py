@@ -9,7 +9,6 @@ import pytest
 
 from dsf_agent.configuration.snapshot import parse
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.publication import Publisher
 from dsf_agent.publish.store import Stored
@@ -74,8 +73,9 @@ async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
     """A cycle finishes while its entry is edited: the old publication writes nothing more."""
 
     store = EmptyStore()
-    fleet = FleetStore(store_of=lambda _cluster: store, wall=store.wall)
-    publisher = Publisher(store=fleet, clock=LoopClock(), rng=random.Random())
+    publisher = Publisher(
+        store_of=lambda _cluster: store, wall=store.wall, clock=LoopClock(), rng=random.Random()
+    )
     publication = publisher.publication(
         Summary(name="n", score_name="s"),
         rule=Rule(deadband=2, min_interval=0, ttl=900, jitter=0),
@@ -90,6 +90,14 @@ async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
 async def test_the_pruner_ends_with_the_process(turns: int) -> None:
     """SIGTERM arrives together with an edit."""
 
-    pruner = Pruner(store=EmptyStore(), metrics=Metrics(cluster="c1"), delay_seconds=60, rng=random.Random())
+    store = EmptyStore()
+    pruner = Pruner(
+        store_of=lambda _cluster: store,
+        wall=store.wall,
+        own="c1",
+        metrics=Metrics(cluster="c1"),
+        delay_seconds=60,
+        rng=random.Random(),
+    )
     pruner.set(parse(b"[]"))
     await _ends(pruner.run(), lambda: pruner.set(parse(b"[]")), turns=turns)

@@ -2,21 +2,22 @@
 
 import asyncio
 import json
+import random
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 import pytest
 
-from dsf_agent.configuration.fleet import Fleet, Targets
+from dsf_agent.configuration.snapshot import Fleet, Targets, parse
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
-from dsf_agent.publish.fleetstore import FleetStore
+from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.store import Stored
 from dsf_agent.scoring import query
-from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
-from dsf_agent.scoring.labels import LabelSet
-from dsf_agent.scoring.split import groups, split
-from dsf_wire.clusters import FleetCluster
+from dsf_agent.scoring.labels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets, LabelSet
+from dsf_agent.scoring.query import groups, split
+from dsf_wire.clusters import FleetCluster, encode
 from dsf_wire.summary import ClusterLabel, Summary
 from tests.support.agent.turns import with_turns
 
@@ -155,70 +156,79 @@ def test_a_request_has_at_most_so_many_clusters() -> None:
 
 
 class Hub:
-    """Stores with two objects each. Some lists fail."""
+    """The objects cpu and old of each cluster. Some lists fail."""
 
     def __init__(self, **faults: Reason) -> None:
         self.faults = faults
-        self.stores: list[str] = []
-        self.lists = 0
+        self.listed: list[str] = []
         self.deleted: list[str] = []
-        self.fleet = FleetStore(store_of=self._store_of, wall=lambda: 7.0)
-
-    def _store_of(self, cluster: str) -> Any:
-        self.stores.append(cluster)
-        return Store(self, cluster)
 
 
 class Store:
-    """The objects p and q of a cluster."""
+    """The objects of one cluster."""
 
     def __init__(self, hub: Hub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 
-    async def list_owned(self, *, values: bool = True) -> list[Stored]:
-        del values
-        self._hub.lists += 1
-        await asyncio.sleep(0)
+    async def list_owned(self, *, values: bool) -> list[Stored]:
+        assert not values
+        self._hub.listed.append(self._cluster)
         if self._cluster in self._hub.faults:
             raise AgentError("no", reason=self._hub.faults[self._cluster])
-        return [Stored(name=name, values={"a": 1}, valid_until=5.0, labels={"x": "y"}) for name in "pq"]
+        return [Stored(name=name, values={}, valid_until=5.0, labels={}) for name in ("cpu", "old")]
 
     async def delete(self, stored: Stored) -> None:
         self._hub.deleted.append(f"{self._cluster}/{stored.name}")
 
 
+async def pruned(hub: Hub, *clusters: FleetCluster) -> None:
+    """What the hub scorer deletes within a minute, with one scorer cpu and these clusters."""
+    summaries = (
+        b'[{"name": "cpu", "scoreName": "cpu", "scoringType": "Query", "scoringInterval": 60,'
+        b' "runsOn": "Hub", "clusterLabel": {"name": "x"},'
+        b' "sourceEndpoint": "http://a", "sourceQuery": "up"}]'
+    )
+    pruner = Pruner(
+        store_of=partial(Store, hub),  # type: ignore[arg-type]
+        wall=lambda: 7.0,
+        own="",
+        metrics=Metrics(cluster="hub"),
+        delay_seconds=10,
+        rng=random.Random(),
+    )
+    found = parse(summaries, encode(clusters).encode())
+    assert found.complete
+    pruner.set(found)
+    task = asyncio.create_task(pruner.run())
+    await asyncio.sleep(12)
+    task.cancel()
+
+
 NAMES = [f"c{number}" for number in range(12)]
 
 
-async def test_the_objects_of_all_clusters_are_listed() -> None:
+async def test_what_no_scorer_of_a_cluster_names_is_deleted_there() -> None:
     hub = Hub()
-    hub.fleet.set(NAMES)
-    found = await hub.fleet.list_owned()
-    assert sorted(one.name for one in found) == sorted(f"{name}/{one}" for name in NAMES for one in "pq")
-    assert all((one.values, one.labels, one.valid_until) == ({}, {}, 5.0) for one in found)
-    assert (hub.lists, sorted(hub.stores), hub.fleet.wall()) == (len(NAMES), sorted(NAMES), 7.0)
-    await hub.fleet.delete(next(one for one in found if one.name == "c1/q"))
-    assert hub.deleted == ["c1/q"]
-    kept = hub.fleet.of("c1")
-    hub.fleet.set(["c1"])
-    assert hub.fleet.of("c1") is kept
-    hub.fleet.of("c0")
-    assert hub.stores.count("c0") == 2, "a cluster that was gone gets a new store"
+    await pruned(hub, *(FleetCluster(name=name, scorers=("cpu",)) for name in NAMES), FleetCluster(name="d"))
+    assert hub.listed == sorted([*NAMES, "d"])
+    assert sorted(hub.deleted) == sorted([*(f"{name}/old" for name in NAMES), "d/cpu", "d/old"])
+
+
+async def test_without_clusters_nothing_is_listed() -> None:
+    hub = Hub()
+    await pruned(hub)
+    assert hub.listed == []
 
 
 @pytest.mark.parametrize("reason", [Reason.FORBIDDEN, Reason.NOT_FOUND])
 async def test_a_cluster_whose_namespace_may_not_be_listed_is_left_out(reason: Reason) -> None:
     """Its rights may not be applied yet, or it has left the fleet."""
     hub = Hub(a=reason)
-    hub.fleet.set(["a", "b"])
-    assert sorted(one.name for one in await hub.fleet.list_owned()) == ["b/p", "b/q"]
+    await pruned(hub, *(FleetCluster(name=name, scorers=("cpu",)) for name in "ab"))
+    assert (hub.listed, hub.deleted) == (["a", "b"], ["b/old"])
 
 
 async def test_a_hub_that_fails_is_not_asked_for_every_cluster() -> None:
-    """The failure is one that callers expect."""
     hub = Hub(c0=Reason.SERVER_ERROR)
-    hub.fleet.set(NAMES)
-    with pytest.raises(AgentError) as caught:
-        await hub.fleet.list_owned()
-    assert caught.value.reason is Reason.SERVER_ERROR
-    assert hub.lists < len(NAMES)
+    await pruned(hub, *(FleetCluster(name=name, scorers=("cpu",)) for name in NAMES))
+    assert (hub.listed, hub.deleted) == (["c0"], [])

@@ -7,6 +7,7 @@ import logging
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,12 @@ class Store:
     def wall(self) -> float:
         return 1_700_000_000.0 + self.elapsed
 
-    async def list_owned(self) -> list[Stored]:
+    def of(self, cluster: str) -> Any:
+        assert cluster == "c1"
+        return self
+
+    async def list_owned(self, *, values: bool) -> list[Stored]:
+        assert not values
         self.looks.append(self.elapsed)
         fault = next(self.faults, None)
         if fault is not None:
@@ -75,7 +81,12 @@ class MiddleOfRange(random.Random):
 @contextmanager
 def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
     pruner = Pruner(
-        store=store, metrics=metrics or Metrics(cluster="c1"), delay_seconds=DELAY, rng=MiddleOfRange()
+        store_of=store.of,
+        wall=store.wall,
+        own="c1",
+        metrics=metrics or Metrics(cluster="c1"),
+        delay_seconds=DELAY,
+        rng=MiddleOfRange(),
     )
     task = asyncio.create_task(pruner.run())
     try:

@@ -6,13 +6,13 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import pairwise
 
 import pytest
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.publication import AUDIT_SECONDS, Publication, Publisher
 from dsf_agent.publish.store import Stored, labels
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
@@ -64,9 +64,6 @@ class Store:
     def __init__(self, hub: Hub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 
-    def wall(self) -> float:
-        return self._hub.wall()
-
     async def write(
         self,
         name: str,
@@ -112,10 +109,12 @@ class Publishing:
 
     def __init__(self, hub: Hub, *, writes_per_second: float) -> None:
         self.hub = hub
-        clock = LoopClock()
-        store = FleetStore(store_of=lambda cluster: Store(hub, cluster), wall=hub.wall)
         self.publisher = Publisher(
-            store=store, clock=clock, rng=random.Random(1), writes_per_second=writes_per_second
+            store_of=partial(Store, hub),
+            wall=hub.wall,
+            clock=LoopClock(),
+            rng=random.Random(1),
+            writes_per_second=writes_per_second,
         )
         self._metrics = Metrics(cluster="hub")
 

@@ -7,8 +7,7 @@ from prometheus_client import generate_latest
 
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.schedule.cycle import CycleResult
-from dsf_agent.schedule.scheduler import Scheduler
-from dsf_agent.schedule.worker import Grid, Worker
+from dsf_agent.schedule.worker import Grid, Scheduler, Worker
 from dsf_runtime.clock import SystemClock
 from dsf_wire.summary import Summary
 from tests.support.waiting import until

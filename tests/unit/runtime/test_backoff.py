@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import Backoff
 
 
 @given(st.integers(1, 10**6), st.integers())

@@ -4,7 +4,7 @@ import httpcore
 import httpx
 import pytest
 
-from dsf_runtime.heads import (
+from dsf_runtime.answers import (
     FRAMED_PIECE,
     HEAD_BYTES,
     HEAD_LINES,
@@ -86,4 +86,4 @@ def test_connections_through_proxies_have_limits_too(monkeypatch: pytest.MonkeyP
     pools = [way._pool for way in ways if isinstance(way, httpx.AsyncHTTPTransport)]
     assert len(pools) == 2
     for pool in pools:
-        assert type(pool._network_backend).__module__ == "dsf_runtime.heads"
+        assert type(pool._network_backend).__module__ == "dsf_runtime.answers"

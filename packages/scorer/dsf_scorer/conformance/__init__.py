@@ -6,10 +6,9 @@ Needs only the standard library and msgspec. The caller passes a function that c
 from urllib.parse import urlsplit
 
 from dsf_scorer.conformance import pages, scoring
-from dsf_scorer.conformance.data import Sample, nodes, read_sample
-from dsf_scorer.conformance.exchange import LOOPBACK, Client, Target
+from dsf_scorer.conformance.exchange import LOOPBACK, OK, WARNING, Client, Finding, Report, Severity, Target
 from dsf_scorer.conformance.pages import JudgeQuery
-from dsf_scorer.conformance.report import OK, WARNING, Finding, Report, Severity
+from dsf_scorer.conformance.scoring import Sample, nodes, read_sample
 from dsf_scorer.definition import DEFAULT_PATH
 from dsf_wire.scoring import ScorerConfig
 

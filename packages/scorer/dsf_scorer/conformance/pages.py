@@ -5,8 +5,17 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from dsf_scorer.conformance.exchange import Client, Target, origin_of, split_http, trouble
-from dsf_scorer.conformance.report import ERROR, OK, WARNING, Finding
+from dsf_scorer.conformance.exchange import (
+    ERROR,
+    OK,
+    WARNING,
+    Client,
+    Finding,
+    Target,
+    origin_of,
+    split_http,
+    trouble,
+)
 from dsf_scorer.definition import DEFAULT_PATH, Definition
 from dsf_scorer.errors import DefinitionError, UsageError
 from dsf_wire import query

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.kubernetes.quantity import MOST, NANOS, nanos
-from dsf_agent.kubernetes.requests import PodSpec, PodStatus, effective
+from dsf_agent.kubernetes.requests import MOST, NANOS, PodSpec, PodStatus, effective, nanos
 from gitops_dsf.simulator import quantity
 
 ORACLE = Path(__file__).parents[3] / "data" / "oracle" / "podrequests" / "pods.jsonl.gz"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.kubernetes import BATCH_SERIES, KubernetesSource
+from dsf_agent.fetch.stage import BATCH_SERIES, KubernetesSource
 from dsf_agent.kubernetes import cluster, objects
 from dsf_agent.kubernetes.cluster import Labelled
 from dsf_runtime.informer import Informer

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.objects import NodeUsage, Pod
-from dsf_agent.kubernetes.quantity import NANOS
+from dsf_agent.kubernetes.requests import NANOS
 from dsf_agent.kubernetes.values import Sample, Totals, samples
 from dsf_wire.measures import MEASURES, selection
 from tests.support.agent.clusterobjects import node, pod
