@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry
 
 from dsf_agent.configuration import settings
-from dsf_agent.metrics.registry import Metrics as AgentMetrics
+from dsf_agent.metrics import Metrics as AgentMetrics
 from dsf_runtime.clock import HubClock, SystemClock
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of

@@ -1,6 +1,4 @@
-"""The command line. Exit codes: 0 after SIGTERM or a successful check, 1 after a failure, 2 for wrong
-usage.
-"""
+"""The command line. Exit codes: 0 after SIGTERM or a good check, 1 after a failure, 2 for wrong usage."""
 
 import asyncio
 import os

@@ -9,7 +9,7 @@ from typing import Any
 import promql_parser
 
 from dsf_agent.errors import Reason
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_scorer.command import create
 from gitops_dsf.argocd.gotemplate.plain import PLAIN
 from gitops_dsf.diagnostics.codes import CODES

@@ -18,9 +18,7 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, SummariesError, Summary
 
 LONGEST_SECONDS: Final = 31_536_000
-"""A year, which is also the generator's limit. A longer interval or lifetime is probably a wrong unit, and
-its expiry may not be a valid date.
-"""
+"""A year, as the generator's limit. More is probably a wrong unit, and the expiry may be no valid date."""
 
 DESTINATION_HUB: Final = "AddOnPlacementScore"
 DESTINATIONS: Final = ("", DESTINATION_HUB, "None")
@@ -43,9 +41,7 @@ class Snapshot:
 
     @property
     def empty(self) -> bool:
-        """Whether the file is ``[]``, as for a cluster without scorers. It may also be a mistake, see
-        prune.
-        """
+        """Whether the file is ``[]``: a cluster without scorers, or a mistake (see prune)."""
         return not self.problems and not self.scorers
 
     @cached_property
@@ -196,9 +192,7 @@ class Targets:
 
 
 class Fleet:
-    """Answers which clusters a scorer scores. A new file changes the answers of the next cycle, and no scorer
-    is restarted.
-    """
+    """Answers which clusters a scorer scores. The next cycle follows a new file, without a restart."""
 
     def __init__(self, *, own: str = "") -> None:
         """``own`` is the one cluster of an agent."""

@@ -11,7 +11,7 @@ import os
 import random
 import stat
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -22,7 +22,7 @@ from dsf_agent.configuration import snapshot
 from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_runtime.clock import Clock
 from dsf_wire.clusters import ClustersError
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
@@ -89,63 +89,47 @@ def _content(path: Path) -> Content:
     return content
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Watcher:
     """Calls ``emit`` when the contents of the files changed."""
 
-    def __init__(
-        self,
-        *,
-        files: tuple[Path, ...],
-        poll_seconds: float,
-        emit: Callable[[Observation], Awaitable[None]],
-    ) -> None:
-        self._files = files
-        self._poll = poll_seconds
-        self._emit = emit
-        self._seen: list[Content] = []
+    files: tuple[Path, ...]
+    poll_seconds: float
+    emit: Callable[[Observation], Awaitable[None]]
+    _seen: list[Content] = field(init=False, default_factory=list)
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
         while True:
             found = await asyncio.to_thread(self._changed)
             if found is not None:
-                await self._emit(found)
-            await asyncio.sleep(self._poll)
+                await self.emit(found)
+            await asyncio.sleep(self.poll_seconds)
 
     def _changed(self) -> Observation | None:
         """What the files say if they changed since the last look. Blocking."""
-        contents = list(map(_content, self._files))
+        contents = list(map(_content, self.files))
         if contents == self._seen:
             return None
         self._seen = contents
-        return _parsed(self._files, contents)
+        return _parsed(self.files, contents)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Suspension:
     """Reads the suspended score names periodically, a JSON array in key ``scorers`` of ConfigMap
     gitops-dsf-suspended (wire contract), and calls ``emit`` when the set of names changed.
     """
 
-    def __init__(
-        self,
-        *,
-        server: ApiServer,
-        namespace: str,
-        poll_seconds: float,
-        clock: Clock,
-        metrics: Metrics,
-        rng: random.Random,
-        emit: Callable[[frozenset[str]], Awaitable[None]],
-    ) -> None:
-        self._server = server
-        self._path = f"/api/v1/namespaces/{quote(namespace, safe='')}/configmaps/{SUSPENDED_CONFIGMAP}"
-        self._poll = poll_seconds
-        self._clock = clock
-        self._metrics = metrics
-        self._rng = rng
-        self._emit = emit
-        self._names: frozenset[str] = frozenset()
-        self._fault = ""
+    server: ApiServer
+    namespace: str
+    poll_seconds: float
+    clock: Clock
+    metrics: Metrics
+    rng: random.Random
+    emit: Callable[[frozenset[str]], Awaitable[None]]
+    _names: frozenset[str] = field(init=False, default_factory=frozenset)
+    _fault: str = field(init=False, default="")
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
@@ -157,7 +141,7 @@ class Suspension:
                     "reading the suspended scorers failed because of a bug in the agent",
                     extra={"reason": Reason.INTERNAL.value},
                 )
-            await self._clock.sleep(self._poll * self._rng.uniform(1 - JITTER, 1 + JITTER))
+            await self.clock.sleep(self.poll_seconds * self.rng.uniform(1 - JITTER, 1 + JITTER))
 
     async def check(self) -> None:
         """Reads the names once."""
@@ -167,7 +151,7 @@ class Suspension:
         except AgentError as error:
             names = frozenset()
             fault = error.reason.value
-            self._metrics.suspension_failures.labels(fault).inc()
+            self.metrics.suspension_failures.labels(fault).inc()
             if fault != self._fault:
                 log.warning(
                     "cannot read the suspended scorers, so none is suspended: %s",
@@ -177,11 +161,12 @@ class Suspension:
         self._fault = fault
         if names != self._names:
             self._names = names
-            await self._emit(names)
+            await self.emit(names)
 
     async def _read(self) -> frozenset[str]:
+        path = f"/api/v1/namespaces/{quote(self.namespace, safe='')}/configmaps/{SUSPENDED_CONFIGMAP}"
         try:
-            found = await self._server.call("GET", self._path, shape=dict[str, Any])
+            found = await self.server.call("GET", path, shape=dict[str, Any])
         except AgentError as error:
             if error.reason is Reason.NOT_FOUND:
                 return frozenset()

@@ -1,6 +1,4 @@
-"""The agent's client of an API server: JSON objects in and out, and an AgentError with a reason for every
-failure.
-"""
+"""The agent's client of an API server: JSON in and out, an AgentError with a reason for every failure."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
@@ -15,9 +13,7 @@ from dsf_runtime.apiserver import JSON, ApiError
 from dsf_runtime.clock import Clock
 
 ETCD_TOO_LARGE: Final = ("etcdserver: request is too large", "trying to send message larger than max")
-"""Messages that the API server answers with status 500 when an object is larger than etcd or its client
-allows.
-"""
+"""What the API server says, with status 500, of objects that are too large for etcd or its client."""
 
 T = TypeVar("T")
 

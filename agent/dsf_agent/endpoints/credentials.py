@@ -43,15 +43,11 @@ log = logging.getLogger(__name__)
 KEEP_SECONDS: Final = 60.0
 """A Secret is read again after this time, so that a new token is used even if the old one still works."""
 STALE_SECONDS: Final = 10.0
-"""Pause between two attempts to read an object while the API server does not answer. The old value is used
-meanwhile.
-"""
+"""Pause between two reads while the API server does not answer. The old value is used meanwhile."""
 FILE_SECONDS: Final = 5.0
 """Time limit for reading the token file. After it the cycle of the scorer fails."""
 _GONE: Final = frozenset({Reason.NOT_FOUND, Reason.FORBIDDEN})
-"""Answers that mean that the object or the right to read it was removed. Other failures say nothing about the
-object.
-"""
+"""The object or the right to read it was removed. Other failures say nothing about the object."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,17 +105,13 @@ def _auth(name: str, key: str, extra: EndpointAuth | None) -> Auth:
 
 
 AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
-"""Sends the request of a client, trusting these CAs, and returns the body of a good answer. Raises
-TokenError.
-"""
+"""Sends a client's request, trusting these CAs. Returns the body of a good answer, or raises TokenError."""
 Read = Callable[[str, str], Awaitable[dict[str, Any]]]
 """Reads an object by its kind (Secret or ConfigMap) and name. Raises AgentError."""
 
 
 def reader(server: ApiServer | None, *, namespace: str) -> Read:
-    """Reads from the managed cluster's API server, in one namespace. It needs only the right ``get``. A
-    process on a laptop may have no access.
-    """
+    """Reads (right ``get``) in one namespace of the managed cluster. A laptop may have no access."""
 
     async def read(kind: str, name: str) -> dict[str, Any]:
         if server is None:
@@ -173,27 +165,25 @@ class _Kind(Enum):
         return "" if value_fault(text) else text
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Credentials:
     """Reads and caches what endpoints need. An object is read once for all scorers that name it, and a token
     server is asked once for all scorers with the same client.
     """
 
-    def __init__(
-        self, *, read: Read, clock: Clock, token_file: Path, tokens: AccessTokens, ask: AskTokenServer
-    ) -> None:
-        self._read = read
-        self._tokens = tokens
-        self._ask = ask
-        self._clock = clock
-        self._token_file = token_file
-        self._kept: dict[tuple[str, str], _Kept] = {}
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
-        self._reads = 0
-        self._contexts: dict[
-            tuple[ConfigMapRef | None, ClientCertificate | None], tuple[str, ssl.SSLContext]
-        ] = {}
-        self._ends: dict[ClientCertificate, float] = {}
-        """When client certificates expire (Unix time)."""
+    read: Read
+    clock: Clock
+    token_file: Path
+    tokens: AccessTokens
+    ask: AskTokenServer
+    _kept: dict[tuple[str, str], _Kept] = field(init=False, default_factory=dict)
+    _locks: dict[tuple[str, str], asyncio.Lock] = field(init=False, default_factory=dict)
+    _reads: int = field(init=False, default=0)
+    _contexts: dict[tuple[ConfigMapRef | None, ClientCertificate | None], tuple[str, ssl.SSLContext]] = field(
+        init=False, default_factory=dict
+    )
+    _ends: dict[ClientCertificate, float] = field(init=False, default_factory=dict)
+    """When client certificates expire (Unix time)."""
 
     async def sent(self, auth: Auth, *, refused: Sent | None = None) -> Sent:
         """What is added to each request. ``refused`` got 401: its secrets are not taken from the cache.
@@ -242,7 +232,7 @@ class Credentials:
                 async with asyncio.timeout(FILE_SECONDS):
                     return await asyncio.to_thread(self._own_token)
             except TimeoutError as error:
-                msg = f"the pod's own token {self._token_file} could not be read within {FILE_SECONDS:g} s"
+                msg = f"the pod's own token {self.token_file} could not be read within {FILE_SECONDS:g} s"
                 raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         return None
 
@@ -251,19 +241,19 @@ class Credentials:
         trust = await self.trust(Auth(ca=oauth2.ca_config_map_ref))
 
         async def ask(client: Client) -> bytes:
-            return await self._ask(client, trust)
+            return await self.ask(client, trust)
 
         client = await self._client(oauth2, after=after)
         try:
             try:
-                return await self._tokens.get(oauth2, client, ask=ask, refused=refused)
+                return await self.tokens.get(oauth2, client, ask=ask, refused=refused)
             except TokenError as error:
                 if not error.client_refused:
                     raise
                 renewed = await self._client(oauth2, after=self._reads)
                 if renewed == client:
                     raise
-                return await self._tokens.get(oauth2, renewed, ask=ask)
+                return await self.tokens.get(oauth2, renewed, ask=ask)
         except TokenError as error:
             msg = f"no access token for the client in Secret {oauth2.client_secret_ref.name!r}: {error}"
             raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
@@ -319,7 +309,7 @@ class Credentials:
     def expired(self, auth: Auth) -> str:
         """Says that the client certificate is expired; empty if it is not, or not known."""
         end = self._ends.get(auth.certificate, math.inf) if auth.certificate is not None else math.inf
-        if auth.certificate is None or self._clock.wall() < end:
+        if auth.certificate is None or self.clock.wall() < end:
             return ""
         when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(end))
         return f"the client certificate in Secret {auth.certificate.name!r} expired on {when}"
@@ -344,11 +334,11 @@ class Credentials:
         key = kind, name
         async with self._locks.setdefault(key, asyncio.Lock()):
             kept = self._kept.get(key)
-            if kept is not None and kept.number >= after and kept.until > self._clock.monotonic():
+            if kept is not None and kept.number >= after and kept.until > self.clock.monotonic():
                 return kept.data
             number, self._reads = self._reads, self._reads + 1
             try:
-                data = (await self._read(kind, name)).get("data")
+                data = (await self.read(kind, name)).get("data")
             except AgentError as error:
                 if kept is None or kept.number < after or error.reason in _GONE:
                     msg = f"{where} cannot be read: {error}"
@@ -360,23 +350,23 @@ class Credentials:
                         error,
                         extra={"reason": reason.value},
                     )
-                kept.stale, kept.until = True, self._clock.monotonic() + STALE_SECONDS
+                kept.stale, kept.until = True, self.clock.monotonic() + STALE_SECONDS
                 return kept.data
             self._kept[key] = kept = _Kept(
                 data=data if isinstance(data, dict) else {},
                 number=number,
-                until=self._clock.monotonic() + KEEP_SECONDS,
+                until=self.clock.monotonic() + KEEP_SECONDS,
             )
             return kept.data
 
     def _own_token(self) -> str:
         try:
-            token = self._token_file.read_text("ascii").strip()
+            token = self.token_file.read_text("ascii").strip()
         except (OSError, ValueError) as error:
-            msg = f"the pod's own token {self._token_file} cannot be read: {type(error).__name__}"
+            msg = f"the pod's own token {self.token_file} cannot be read: {type(error).__name__}"
             raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         if not token or not token.isprintable():
-            msg = f"the pod's own token {self._token_file} is empty"
+            msg = f"the pod's own token {self.token_file} is empty"
             raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
         return token
 

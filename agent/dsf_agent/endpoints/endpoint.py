@@ -1,7 +1,7 @@
 """A metric source or scoring API, called with the credentials of one scorer."""
 
 import ssl
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,6 +18,7 @@ _HANDSHAKE: Final = frozenset({Reason.TLS, Reason.CONNECTION_LOST})
 """A server that refuses a certificate may close the connection before its alert is read."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Endpoint:
     """Adds credentials and CA to calls. Answers count against ``reservation`` as they arrive.
 
@@ -25,17 +26,14 @@ class Endpoint:
     repeats the call once.
     """
 
-    def __init__(
-        self, *, transport: Transport, credentials: Credentials, auth: Auth, reservation: Reservation
-    ) -> None:
-        self._transport = transport
-        self._reservation = reservation
-        self._credentials = credentials
-        self._auth = auth
-        self._trust: ssl.SSLContext | None = None
-        self._secrets: tuple[str, ...] = ()
-        self._unresponsive = False
-        """Whether the last call got no answer."""
+    transport: Transport
+    credentials: Credentials
+    auth: Auth
+    reservation: Reservation
+    _trust: ssl.SSLContext | None = field(init=False, default=None)
+    _secrets: tuple[str, ...] = field(init=False, default=())
+    _unresponsive: bool = field(init=False, default=False)
+    """Whether the last call got no answer."""
 
     async def call(self, call: Call) -> Answer:
         """Sends a call. An HTTP error status is an Answer, other failures raise AgentError."""
@@ -43,7 +41,7 @@ class Endpoint:
             answer = await self._call(replace(call, unresponsive=self._unresponsive))
         except AgentError as error:
             self._unresponsive = True
-            expired = self._credentials.expired(self._auth) if error.reason in _HANDSHAKE else ""
+            expired = self.credentials.expired(self.auth) if error.reason in _HANDSHAKE else ""
             if expired:
                 raise error.anew(f"{error}; {expired}") from error
             raise
@@ -51,37 +49,37 @@ class Endpoint:
         return answer
 
     async def _call(self, call: Call) -> Answer:
-        sent = await self._credentials.sent(self._auth)
+        sent = await self.credentials.sent(self.auth)
         self._secrets = sent.secrets
-        trust = self._trusted(await self._credentials.trust(self._auth))
-        call = replace(call, trust=trust, on_bytes=self._reservation.add)
+        trust = self._trusted(await self.credentials.trust(self.auth))
+        call = replace(call, trust=trust, on_bytes=self.reservation.add)
         try:
-            answer = await self._transport.call(_with(call, sent))
+            answer = await self.transport.call(_with(call, sent))
         except AgentError as error:
             if not self._may_be_outdated(error):
                 raise
-            renewed = await self._credentials.trust(self._auth, fresh=True)
+            renewed = await self.credentials.trust(self.auth, fresh=True)
             if renewed is None or renewed is call.trust:
                 raise
             call = replace(call, trust=self._trusted(renewed))
-            answer = await self._transport.call(_with(call, sent))
+            answer = await self.transport.call(_with(call, sent))
         if answer.status == 401 and sent.secrets:
-            fresh = await self._credentials.sent(self._auth, refused=sent)
+            fresh = await self.credentials.sent(self.auth, refused=sent)
             if fresh != sent:
                 self._secrets = (*sent.secrets, *fresh.secrets)
-                answer = await self._transport.call(_with(call, fresh))
+                answer = await self.transport.call(_with(call, fresh))
         return answer
 
     def _may_be_outdated(self, error: AgentError) -> bool:
         """Whether a new CA or client certificate could help."""
-        if self._auth.certificate is not None:
+        if self.auth.certificate is not None:
             return error.reason in _HANDSHAKE
-        return error.reason is Reason.TLS and self._auth.ca is not None
+        return error.reason is Reason.TLS and self.auth.ca is not None
 
     def _trusted(self, trust: ssl.SSLContext | None) -> ssl.SSLContext | None:
         """Closes the connections of a CA that was replaced."""
         if self._trust is not None and self._trust is not trust:
-            self._transport.forget(self._trust)
+            self.transport.forget(self._trust)
         self._trust = trust
         return trust
 

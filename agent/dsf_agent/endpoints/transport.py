@@ -1,6 +1,4 @@
-"""HTTP calls to metric sources and scoring APIs, with limits for time, size and number. Every failure has a
-reason.
-"""
+"""Calls of metric sources and scoring APIs, limited in time, size and number. A failure has a reason."""
 
 import asyncio
 import ssl
@@ -28,9 +26,7 @@ ERROR_BODY_LIMIT: Final = 64 * 1024
 SCORES_PART: Final = 4
 """The answer of a scoring API may have this part of the bytes of a source's."""
 CHUNK: Final = 512 << 10
-"""Bytes per read and write. Each costs about 50 Python calls, whatever its size, and a connection holds up to
-five of them at a time.
-"""
+"""Bytes per read and write: each costs about 50 Python calls. A connection holds up to five of them."""
 
 Body = bytes | bytearray | memoryview
 
@@ -49,9 +45,7 @@ class CallLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One request: a POST with a body, whose parts are sent one after another without being joined, or else a
-    GET.
-    """
+    """One request: a POST with a body, whose parts are sent without being joined, or else a GET."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -61,9 +55,7 @@ class Call:
     scores: bool = False
     """Whether the answer has scores, which need fewer bytes than series."""
     on_bytes: Callable[[int], None] = lambda _size: None
-    """Called with the size of every piece of the answer before it is kept. It may raise an exception to
-    refuse it.
-    """
+    """Called with the size of each piece before it is kept. It may raise an exception to refuse it."""
     unresponsive: bool = False
     """Whether the last call of this scorer to this endpoint got no answer; see OriginLimit."""
     most_bytes: int | None = None
@@ -120,9 +112,7 @@ class OriginLimit:
 
     @asynccontextmanager
     async def slot(self, name: str, *, unresponsive: bool = False) -> AsyncIterator[None]:
-        """Holds a slot of this origin. ``unresponsive`` means that the last call of this caller got no
-        answer.
-        """
+        """Holds a slot of this origin. ``unresponsive``: the last call of this caller got no answer."""
         origin = self._origins.get(name)
         if origin is None:
             origin = self._origins[name] = _Origin(self._per_origin)
@@ -131,9 +121,7 @@ class OriginLimit:
 
 
 class Transport:
-    """Owns the connections. There is one httpx client per set of CAs, because a client costs 38 ms and 0.8
-    MB.
-    """
+    """Owns the connections: one httpx client per set of CAs, because each costs 38 ms and 0.8 MB."""
 
     def __init__(self, *, limits: CallLimits, clock: Clock) -> None:
         self._limits = limits
@@ -144,9 +132,7 @@ class Transport:
         self._plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     async def call(self, call: Call) -> Answer:
-        """Sends one call and reads the answer. An HTTP error status is an Answer, other failures raise
-        AgentError.
-        """
+        """Sends one call. An HTTP error status is an Answer, other failures raise AgentError."""
         async with self._origin_limit.slot(_origin(call.url), unresponsive=call.unresponsive):
             try:
                 with as_call_faults(url=call.url, seconds=self._limits.total_seconds):
@@ -178,12 +164,7 @@ class Transport:
             )
 
     def _open(self, call: Call) -> AbstractAsyncContextManager[httpx.Response]:
-        headers = {
-            "User-Agent": USER_AGENT,
-            "Accept": "application/json",
-            **call.headers,
-            **answers.IDENTITY,
-        }
+        headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **call.headers, **answers.IDENTITY}
         content: AsyncIterator[bytes] | None = None
         if call.body is not None:
             headers["Content-Length"] = str(sum(len(part) for part in call.body))

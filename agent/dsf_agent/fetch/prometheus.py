@@ -1,6 +1,4 @@
-"""Source type Prometheus: everything that speaks its HTTP API (Prometheus, Thanos, Mimir,
-VictoriaMetrics).
-"""
+"""Source type Prometheus: all that speak its HTTP API (Thanos, Mimir, VictoriaMetrics and others)."""
 
 import asyncio
 from dataclasses import dataclass
@@ -18,18 +16,14 @@ from dsf_wire import query
 from dsf_wire.summary import Summary
 
 MAX_GET_LENGTH: Final = 2000
-"""If the URL would be longer, in characters, the query is posted as a form. Some proxies refuse more than 2
-kB.
-"""
+"""Characters of a URL. A longer query is posted as a form, because some proxies refuse more than 2 kB."""
 
 MAX_LOOKBACK: Final = 10 * 366 * 86_400
 """Seconds. A longer range is probably a wrong unit."""
 
 
 LONGEST_ALIGNED_STEP: Final = 300
-"""Seconds. With a larger step the window ends now, because an end at a multiple of the step would leave out
-too much.
-"""
+"""Seconds. With a larger step the window ends now: to end at a multiple would leave out too much."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +61,7 @@ def fault(scorer: Summary) -> str | None:
 
 
 class PrometheusSource:
-    """Sends range queries, or instant queries if the series are scores themselves or the endpoint's path ends
-    with ``/query``.
-    """
+    """Sends range queries, or instant ones: if series are scores, or if the path ends with ``/query``."""
 
     def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None:
         self._scorer = scorer

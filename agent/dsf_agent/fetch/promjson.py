@@ -88,9 +88,7 @@ _SAMPLES = msgspec.json.Decoder(list[_Sample])
 
 
 def error_of(body: bytes | bytearray) -> tuple[Reason, str] | None:
-    """Reason and ``errorType: error`` of an error answer, or None if the body is not an error answer of this
-    API.
-    """
+    """Reason and ``errorType: error``, or None if the body is not an error answer of this API."""
     try:
         document = _DOCUMENT.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

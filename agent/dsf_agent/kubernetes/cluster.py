@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -44,25 +44,25 @@ class Changes:
             await self._event.wait()
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Trigger:
     """Starts the cycles of one scorer when the cluster changed."""
 
-    def __init__(self, *, changes: Changes, clock: Clock) -> None:
-        self._changes = changes
-        self._clock = clock
-        self._seen = changes.count
-        self._started = clock.monotonic()
+    changes: Changes
+    clock: Clock
+    _seen: int = field(init=False, default=0)
+    _started: float = field(init=False, default=0.0)
 
     def started(self) -> None:
-        """Call this when a cycle starts. The cycle takes all changes so far into account."""
-        self._seen = self._changes.count
-        self._started = self._clock.monotonic()
+        """Call this before ``wait``, when a cycle starts, which takes all changes so far into account."""
+        self._seen = self.changes.count
+        self._started = self.clock.monotonic()
 
     async def wait(self) -> None:
         """Returns when a cycle should start because of a change."""
-        await self._changes.beyond(self._seen)
-        rest = self._started + GAP_SECONDS - self._clock.monotonic()
-        await self._clock.sleep(max(SETTLE_SECONDS, rest))
+        await self.changes.beyond(self._seen)
+        rest = self._started + GAP_SECONDS - self.clock.monotonic()
+        await self.clock.sleep(max(SETTLE_SECONDS, rest))
 
 
 log = logging.getLogger(__name__)

@@ -24,16 +24,12 @@ _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T"
 _BINARY: Final = {name: 2 ** (10 * power) for power, name in enumerate("KMGTPE", start=1)}
 _MOST_DIGITS: Final = 100
 MOST: Final = (2**63 - 1) * NANOS
-"""The largest amount. The API limits quantities with a binary suffix to it, and accepts ``1e999``, which no
-float holds.
-"""
+"""The largest amount, to which the API limits binary ones. It accepts ``1e999``, which no float holds."""
 
 
 @lru_cache(maxsize=4096)
 def nanos(text: str) -> int:
-    """The amount in billionths, at most MOST. A smaller rest is rounded away from zero, as the API does.
-    Raises ValueError.
-    """
+    """Billionths, at most MOST, rounded away from zero, as the API does. Raises ValueError."""
     match = _TEXT.match(text)
     if match is None or len(text) > _MOST_DIGITS:
         msg = f"{text[:_MOST_DIGITS]!r} is not a quantity"
@@ -142,9 +138,7 @@ def _pod_level(spec: PodSpec, status: PodStatus, *, infeasible: bool) -> Request
 
 
 def _largest(wanted: Requests, status: ContainerStatus | PodStatus | None, *, infeasible: bool) -> Requests:
-    """The largest amount of each resource that is wanted, applied or admitted. A resize that the node can
-    never admit does not count.
-    """
+    """The largest of wanted, applied and admitted amounts, without a resize that can never be admitted."""
     if status is None or status.resources is None:
         return wanted
     found = {} if infeasible else wanted

@@ -15,7 +15,7 @@ from dsf_agent.endpoints.endpoint import Endpoint, token_server
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes.cluster import Cluster, Trigger
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.prune import Pruner
@@ -36,9 +36,7 @@ from dsf_wire.summary import Summary
 
 
 class Adapters:
-    """What all scorers share, built once per process. ``publisher`` and ``pruner`` are None if nothing
-    is published. Opens no connection.
-    """
+    """What all scorers share. ``publisher`` and ``pruner`` are None if nothing is published."""
 
     def __init__(self, settings: Settings, *, clock: Clock) -> None:
         self.settings = settings
@@ -115,9 +113,7 @@ class Adapters:
             scorer=scorer,
             fleet=self.fleet,
             fetch=Fetch(
-                scorer=scorer,
-                endpoint=self._endpoint(source_auth(scorer), reservation),
-                cluster=self.cluster,
+                scorer=scorer, endpoint=self._endpoint(source_auth(scorer), reservation), cluster=self.cluster
             ),
             score_of=partial(self._score, scorer, reservation),
             publication=publication,

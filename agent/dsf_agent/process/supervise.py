@@ -20,9 +20,7 @@ from dsf_runtime.pages import Page, PageServer
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS: Final = 10.0
-"""Time between two collections. Each takes 1 to 3 ms, also with 50,000 results, because objects of the
-start-up are frozen.
-"""
+"""Between two collections. Each takes 1 to 3 ms, also with 50,000 results: the start-up is frozen."""
 
 
 class Agent:
@@ -43,11 +41,7 @@ class Agent:
             cluster=settings.cluster,
             splay=settings.splay_seconds,
         )
-        self._watcher = Watcher(
-            files=settings.files,
-            poll_seconds=settings.waits.poll,
-            emit=self._observed,
-        )
+        self._watcher = Watcher(files=settings.files, poll_seconds=settings.waits.poll, emit=self._observed)
         self._pruner = adapters.pruner
         address = settings.metrics_address
         self.server = PageServer(

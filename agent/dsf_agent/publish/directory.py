@@ -1,6 +1,4 @@
-"""AddOnPlacementScores as YAML files, one per object, for laptops, demos and tests. Files are replaced
-atomically.
-"""
+"""AddOnPlacementScores as YAML files, replaced atomically: for laptops, demos and tests."""
 
 import asyncio
 import hashlib
@@ -33,18 +31,9 @@ class DirectoryStore:
         self._directory = directory
         self._cluster = cluster
         self._locks: dict[str, threading.Lock] = {}
-        """By object name. A write whose task was cancelled continues in its thread, and must not finish after
-        the next write.
-        """
+        """By object name. A cancelled write goes on in its thread, and must not end after the next one."""
 
-    async def write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-    ) -> None:
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         await asyncio.to_thread(
@@ -86,7 +75,7 @@ class DirectoryStore:
             return None
 
     def _write(self, path: Path, body: dict[str, Any], values: Mapping[str, int], valid_until: float) -> None:
-        text = render(body, store.status(values, valid_until=valid_until))
+        text = render(body, values, valid_until=valid_until)
         temporary = ""
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
@@ -122,14 +111,12 @@ class DirectoryStore:
             raise _failed(path, error) from error
 
 
-def render(body: Mapping[str, Any], status: Mapping[str, Any]) -> str:
-    """YAML with one line per item. Names are written as JSON strings, which are valid YAML and fast
-    to write.
-    """
+def render(body: Mapping[str, Any], values: Mapping[str, int], *, valid_until: float) -> str:
+    """YAML with one line per item. Names are JSON strings: valid YAML that is fast to write."""
     head = yaml.dump(dict(body), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
-    lines = [f"  - {{name: {_quoted(item['name'])}, value: {item['value']}}}\n" for item in status["scores"]]
+    lines = [f"  - {{name: {_quoted(name)}, value: {values[name]}}}\n" for name in values]
     scores = "  scores:\n" + "".join(lines) if lines else "  scores: []\n"
-    return f'{head}status:\n  validUntil: "{status["validUntil"]}"\n{scores}'
+    return f'{head}status:\n  validUntil: "{store.timestamp(valid_until)}"\n{scores}'
 
 
 def _quoted(text: str) -> str:

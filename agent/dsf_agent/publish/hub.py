@@ -43,9 +43,7 @@ log = logging.getLogger(__name__)
 SILENT_SECONDS: Final = 3600.0
 """A program that has not written for this time counts as removed."""
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
-"""A list in the form that `kubectl get` asks for. A row without its object has about 100 bytes; managedFields
-alone can have hundreds of kB.
-"""
+"""As `kubectl get` asks: about 100 bytes a row, where managedFields can have hundreds of kB."""
 
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
@@ -74,12 +72,7 @@ class HubStore:
     """
 
     def __init__(
-        self,
-        *,
-        server: ApiServer,
-        cluster: str,
-        limit: int = MAX_OBJECT_BYTES,
-        hub_scorer: bool = False,
+        self, *, server: ApiServer, cluster: str, limit: int = MAX_OBJECT_BYTES, hub_scorer: bool = False
     ) -> None:
         self._hub_scorer = hub_scorer
         self._owned = {
@@ -99,14 +92,7 @@ class HubStore:
         self._to_claim: set[str] = set()
         """Objects with the label of the hub scorer, for an agent; those without it, for the hub scorer."""
 
-    async def write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-    ) -> None:
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         if len(values) > MAX_SCORE_ITEMS:
             # The hub's admission policy would refuse them (gitops_dsf/render/agentscores.py).
             msg = f"there are {len(values)} items, the limit is {MAX_SCORE_ITEMS}; {COARSER}"

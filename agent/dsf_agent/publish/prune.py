@@ -19,7 +19,7 @@ from typing import Final
 
 from dsf_agent.configuration.snapshot import Snapshot, key_of
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_agent.publish.store import ScoreStore
 from dsf_runtime.clock import Backoff, happens_within
 
@@ -38,9 +38,7 @@ _NOT_ALLOWED: Final = frozenset({Reason.FORBIDDEN, Reason.NOT_FOUND})
 
 @dataclass(kw_only=True, eq=False)
 class Pruner:
-    """Deletes objects by the last state of the file. ``wall`` is the hub's time, and ``own`` the one cluster
-    of an agent.
-    """
+    """Deletes objects by the last file. ``wall`` is the hub's time, ``own`` the one cluster of an agent."""
 
     store_of: Callable[[str], ScoreStore]
     wall: Callable[[], float]

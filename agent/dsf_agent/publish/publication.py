@@ -12,11 +12,11 @@ import itertools
 import logging
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics.registry import ScorerMetrics
+from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish.store import ScoreStore, Stored
 from dsf_runtime.clock import Backoff, Clock, happens_within
 from dsf_wire import scorename
@@ -62,53 +62,43 @@ _HUB_IS_AWAY: Final = frozenset(
 """Failures that every cluster would have now."""
 
 
+@dataclass(kw_only=True, eq=False, slots=True)
 class _Entry:
     """One score of one cluster."""
 
-    __slots__ = ("cluster", "due", "failures", "known", "publication", "published", "rule", "wanted")
-
-    def __init__(self, publication: "Publication", cluster: str, *, rule: Rule) -> None:
-        self.publication = publication
-        self.cluster = cluster
-        self.rule = rule
-        self.wanted: Mapping[str, int] | None = None
-        self.published: Published | None = None
-        self.known = False
-        """Whether ``published`` says what the hub has."""
-        self.due: float | None = None
-        self.failures = 0
+    publication: "Publication"
+    cluster: str
+    rule: Rule
+    wanted: Mapping[str, int] | None = None
+    published: Published | None = None
+    known: bool = False
+    """Whether ``published`` says what the hub has."""
+    due: float | None = None
+    failures: int = 0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Publisher:
     """Owns the schedule. ``run`` is a root task of the process."""
 
-    def __init__(
-        self,
-        *,
-        store_of: Callable[[str], ScoreStore],
-        wall: Callable[[], float],
-        clock: Clock,
-        rng: random.Random,
-        writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND,
-    ) -> None:
-        self._store_of = store_of
-        self._wall = wall
-        """The time of the stores."""
-        self.clock = clock
-        self._rng = rng
-        self._gap = 1 / writes_per_second
-        self._next_write = 0.0
-        self._schedule: list[tuple[float, int, int, _Entry]] = []
-        """When a step is due, the number of its scorer, and a number that tells equal ones apart."""
-        self._numbers = itertools.count()
-        self._news = asyncio.Event()
-        self._by_cluster: dict[str, dict[str, _Entry]] = {}
-        self._writing: dict[tuple[str, str], _Entry] = {}
-        """By cluster and name. A write whose scorer was edited must not end after the next write."""
-        self._reading: dict[str, asyncio.Lock] = {}
-        self._failures = 0
-        self._resume = 0.0
-        """Monotonic time until which nothing is sent, because the hub is away."""
+    store_of: Callable[[str], ScoreStore]
+    wall: Callable[[], float]
+    """The time of the stores."""
+    clock: Clock
+    rng: random.Random
+    writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND
+    _next_write: float = field(init=False, default=0.0)
+    _schedule: list[tuple[float, int, int, _Entry]] = field(init=False, default_factory=list)
+    """When a step is due, the number of its scorer, and a number that tells equal ones apart."""
+    _numbers: "itertools.count[int]" = field(init=False, default_factory=itertools.count)
+    _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _by_cluster: dict[str, dict[str, _Entry]] = field(init=False, default_factory=dict)
+    _writing: dict[tuple[str, str], _Entry] = field(init=False, default_factory=dict)
+    """By cluster and name. A write whose scorer was edited must not end after the next write."""
+    _reading: dict[str, asyncio.Lock] = field(init=False, default_factory=dict)
+    _failures: int = field(init=False, default=0)
+    _resume: float = field(init=False, default=0.0)
+    """Monotonic time until which nothing is sent, because the hub is away."""
 
     def publication(self, scorer: Summary, *, rule: Rule, metrics: ScorerMetrics) -> "Publication":
         """A publication for the scores of one scorer. The jitter of the rule is replaced for each cluster."""
@@ -149,7 +139,7 @@ class Publisher:
         """Whether a write is under way or due now. After a failure it is not."""
         if entry.wanted is None:
             return False
-        due = entry.due is not None and entry.due <= self._wall()
+        due = entry.due is not None and entry.due <= self.wall()
         return self._is_written(entry) or (due and not entry.failures)
 
     def _is_written(self, entry: _Entry) -> bool:
@@ -163,7 +153,7 @@ class Publisher:
                 await self.clock.sleep(pause)
             key = entry.cluster, entry.publication.name
             if key in self._writing:
-                self.plan(entry, self._wall() + LOOK_SECONDS)
+                self.plan(entry, self.wall() + LOOK_SECONDS)
                 continue
             self._writing[key] = entry
             try:
@@ -174,7 +164,7 @@ class Publisher:
             except Exception as error:
                 log.exception(
                     "publishing failed because of a bug in the agent",
-                    extra={"scorer": entry.publication.scorer, "reason": Reason.INTERNAL.value},
+                    extra={"scorer": entry.publication.scorer.name, "reason": Reason.INTERNAL.value},
                 )
                 self._failed(entry, AgentError(str(error), reason=Reason.INTERNAL))
             finally:
@@ -188,7 +178,7 @@ class Publisher:
                 heapq.heappop(self._schedule)
             delay = None
             if self._schedule:
-                delay = self._schedule[0][0] - self._wall()
+                delay = self._schedule[0][0] - self.wall()
                 if delay <= 0:
                     entry = heapq.heappop(self._schedule)[3]
                     entry.due = None
@@ -205,7 +195,7 @@ class Publisher:
         publication = entry.publication
         if entry.wanted is None:
             return
-        now = self._wall()
+        now = self.wall()
         if decided(entry.wanted, entry.published, rule=entry.rule, now=now).at > now:
             # A write that failed before has taken effect without an answer.
             self._recovered(entry)
@@ -215,13 +205,10 @@ class Publisher:
         if wanted is None:
             return
         with publication.metrics.stage("publish"):
-            now = self._wall()
+            now = self.wall()
             valid_until = now + entry.rule.ttl
-            await self._store_of(entry.cluster).write(
-                publication.name,
-                scorer=publication.scorer,
-                values=wanted,
-                valid_until=valid_until,
+            await self.store_of(entry.cluster).write(
+                publication.name, scorer=publication.scorer.name, values=wanted, valid_until=valid_until
             )
         entry.published = Published(values=wanted, written=now, valid_until=valid_until)
         publication.count("written")
@@ -230,7 +217,7 @@ class Publisher:
             "published %d scores of %s",
             len(wanted),
             entry.cluster,
-            extra={"scorer": publication.scorer, "object": publication.name},
+            extra={"scorer": publication.scorer.name, "object": publication.name},
         )
         self._recovered(entry)
 
@@ -247,14 +234,14 @@ class Publisher:
         if not entry.known:
             self.plan(entry, 0.0)
             return "deferred"
-        decision = decided(entry.wanted, entry.published, rule=entry.rule, now=self._wall())
+        decision = decided(entry.wanted, entry.published, rule=entry.rule, now=self.wall())
         self.plan(entry, decision.at)
         return "deferred" if decision.changed else "unchanged"
 
     async def _turn(self) -> None:
         """Waits for the next write that the limit allows."""
         now = self.clock.monotonic()
-        at = self._next_write = max(now, self._next_write + self._gap)
+        at = self._next_write = max(now, self._next_write + 1 / self.writes_per_second)
         if at > now:
             await self.clock.sleep(at - now)
 
@@ -266,7 +253,7 @@ class Publisher:
             entries = self._by_cluster.get(cluster, {})
             if all(entry.known for entry in entries.values()):
                 return
-            stored = {one.name: one for one in await self._store_of(cluster).list_owned()}
+            stored = {one.name: one for one in await self.store_of(cluster).list_owned()}
             for name, entry in entries.items():
                 if not entry.known:
                     entry.published = published_by(stored.get(name), rule=entry.rule)
@@ -283,9 +270,9 @@ class Publisher:
                 await self.clock.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
                 if self._failures:
                     continue
-                began = self._wall()
+                began = self.wall()
                 try:
-                    names = await self._store_of(cluster).names()
+                    names = await self.store_of(cluster).names()
                 except AgentError as error:
                     log.debug("the scores of %s cannot be listed: %s", cluster, error)
                     continue
@@ -300,7 +287,7 @@ class Publisher:
                             "%s of %s was deleted by another program",
                             name,
                             cluster,
-                            extra={"scorer": entry.publication.scorer, "object": name},
+                            extra={"scorer": entry.publication.scorer.name, "object": name},
                         )
                         entry.published = None
                         self.plan(entry, 0.0)
@@ -310,37 +297,32 @@ class Publisher:
         entry.failures += 1
         # The object may differ from what was read or written before.
         entry.known = False
-        delay = max(BACKOFF.delay(entry.failures, rng=self._rng), error.retry_after or 0.0)
+        delay = max(BACKOFF.delay(entry.failures, rng=self.rng), error.retry_after or 0.0)
         delay = min(delay, entry.rule.ttl * RETRY_FRACTION)
         if error.reason in _HUB_IS_AWAY and self._resume <= self.clock.monotonic():
             self._failures += 1
-            self._resume = self.clock.monotonic() + BACKOFF.delay(self._failures, rng=self._rng)
+            self._resume = self.clock.monotonic() + BACKOFF.delay(self._failures, rng=self.rng)
         publication.failed(entry.cluster, error)
-        self.plan(entry, self._wall() + delay)
+        self.plan(entry, self.wall() + delay)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Publication:
     """The scores of one scorer on all its clusters."""
 
-    def __init__(
-        self,
-        *,
-        publisher: Publisher,
-        scorer: Summary,
-        rule: Rule,
-        metrics: ScorerMetrics,
-        number: int,
-    ) -> None:
-        self.number = number
-        """Of steps that are due at the same time, those of the scorer with the lowest number come first."""
-        self._publisher = publisher
-        self.scorer = scorer.name
-        self.name = scorename.sanitise(scorer.score_name)
-        self.metrics = metrics
-        self._score_name = scorer.score_name
-        self._rule = rule
-        self._entries: dict[str, _Entry] = {}
-        self._faults: dict[str, AgentError] = {}
+    publisher: Publisher
+    scorer: Summary
+    rule: Rule
+    metrics: ScorerMetrics
+    number: int
+    """Of steps that are due at the same time, those of the scorer with the lowest number come first."""
+    name: str = field(init=False)
+    """Of the AddOnPlacementScores."""
+    _entries: dict[str, _Entry] = field(init=False, default_factory=dict)
+    _faults: dict[str, AgentError] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.name = scorename.sanitise(self.scorer.score_name)
 
     @property
     def fault(self) -> AgentError | None:
@@ -356,14 +338,14 @@ class Publication:
         entry = self._entries.get(cluster)
         if entry is None:
             # The jitter never changes for a cluster and a score.
-            jitter = stable_fraction(cluster, self._score_name, "refresh")
-            entry = _Entry(self, cluster, rule=replace(self._rule, jitter=jitter))
+            jitter = stable_fraction(cluster, self.scorer.score_name, "refresh")
+            entry = _Entry(publication=self, cluster=cluster, rule=replace(self.rule, jitter=jitter))
             self._entries[cluster] = entry
-            self._publisher.add(entry)
+            self.publisher.add(entry)
         if entry.published is not None and entry.published.values == values:
             values = entry.published.values
         entry.wanted = values
-        self.count(self._publisher.offered(entry))
+        self.count(self.publisher.offered(entry))
 
     def count(self, outcome: str) -> None:
         """Counts what became of an offer."""
@@ -378,7 +360,7 @@ class Publication:
     def keep_only(self, clusters: frozenset[str]) -> None:
         """Forgets the clusters that the scorer no longer scores. Their scores stay on the hub."""
         for gone in self._entries.keys() - clusters:
-            self._publisher.remove(self._entries.pop(gone))
+            self.publisher.remove(self._entries.pop(gone))
             self._faults.pop(gone, None)
 
     def withdraw(self) -> None:
@@ -388,8 +370,8 @@ class Publication:
 
     async def wait_until_handled(self) -> None:
         """Waits until the offered scores are written, or are not due yet, or their write failed."""
-        while any(self._publisher.is_at_work(entry) for entry in self._entries.values()):
-            await self._publisher.clock.sleep(LOOK_SECONDS)
+        while any(self.publisher.is_at_work(entry) for entry in self._entries.values()):
+            await self.publisher.clock.sleep(LOOK_SECONDS)
 
     def failed(self, cluster: str, error: AgentError) -> None:
         """Notes that a write failed."""
@@ -398,7 +380,7 @@ class Publication:
                 "the scores of %s are not published: %s",
                 cluster,
                 error,
-                extra={"scorer": self.scorer, "reason": error.reason.value},
+                extra={"scorer": self.scorer.name, "reason": error.reason.value},
             )
         self._faults[cluster] = error.anew()
         self.count("failed")
@@ -407,7 +389,7 @@ class Publication:
     def recovered(self, cluster: str) -> None:
         """Notes that a write succeeded after failures."""
         self._faults.pop(cluster, None)
-        log.info("the scores of %s are published again", cluster, extra={"scorer": self.scorer})
+        log.info("the scores of %s are published again", cluster, extra={"scorer": self.scorer.name})
 
 
 def decided(wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float) -> Decision:
@@ -421,9 +403,7 @@ def decided(wanted: Mapping[str, int], published: Published | None, *, rule: Rul
 
 
 def published_by(stored: Stored | None, *, rule: Rule) -> Published | None:
-    """The scores that this process published. None if the object must be written anyway: it has no expiry,
-    or it is not only ours.
-    """
+    """What this process published. None: write anyway, because it has no expiry, or is not only ours."""
     if stored is None or stored.shared or stored.valid_until is None:
         return None
     return Published(

@@ -1,7 +1,6 @@
-"""AddOnPlacementScores: the interface of their stores, the fields that the agent uses, and who owns the
-items.
-"""
+"""AddOnPlacementScores: the interface of stores, the fields that the agent uses, the items' owners."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +20,8 @@ from dsf_wire.constants import (
 from dsf_wire.ownership import FieldsEntry, Writer
 
 KIND: Final = "AddOnPlacementScore"
+_LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+"""Kubernetes' rule for values of labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,17 +49,8 @@ class Stored:
 class ScoreStore(Protocol):
     """All methods raise AgentError. Times are Unix seconds of the store's clock."""
 
-    async def write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-    ) -> None:
-        """Makes the object contain exactly these items. Raises AgentError with CONFLICT while
-        another program writes it.
-        """
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        """Makes the object hold exactly these items. Raises CONFLICT while another program writes it."""
         ...
 
     async def names(self) -> frozenset[str]:
@@ -66,15 +58,11 @@ class ScoreStore(Protocol):
         ...
 
     async def list_owned(self, *, values: bool = True) -> list[Stored]:
-        """All objects that are labelled as this process writes them. ``values`` says whether their values are
-        needed.
-        """
+        """All objects with the labels of this process. ``values``: whether their values are needed."""
         ...
 
     async def delete(self, stored: Stored) -> None:
-        """Deletes the object unless it changed since it was read. An object that no longer exists is no
-        error.
-        """
+        """Deletes the object unless it changed since it was read. It may be gone already."""
         ...
 
 
@@ -83,20 +71,9 @@ def labels(scorer: str, *, hub_scorer: bool = False) -> dict[str, str]:
     found = {MANAGED_BY_LABEL: AGENT_MANAGER}
     if hub_scorer:
         found[RUNS_ON_LABEL] = RUNS_ON_HUB
-    if is_label_value(scorer):
+    if _LABEL_VALUE.fullmatch(scorer):
         found[SCORER_LABEL] = scorer
     return found
-
-
-def is_label_value(text: str) -> bool:
-    """Kubernetes' rule: at most 63 characters of [A-Za-z0-9._-], the first and last a letter or digit."""
-    return (
-        0 < len(text) <= 63
-        and text.isascii()
-        and text[0].isalnum()
-        and text[-1].isalnum()
-        and all(char.isalnum() or char in "._-" for char in text)
-    )
 
 
 def manifest(*, name: str, namespace: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -105,14 +82,6 @@ def manifest(*, name: str, namespace: str, labels: Mapping[str, str] | None = No
     if labels is not None:
         metadata["labels"] = dict(labels)
     return {"apiVersion": SCORE_API_VERSION, "kind": KIND, "metadata": metadata}
-
-
-def status(values: Mapping[str, int], *, valid_until: float) -> dict[str, Any]:
-    """The status. The time is in UTC and whole seconds."""
-    return {
-        "scores": [{"name": name, "value": values[name]} for name in values],
-        "validUntil": timestamp(valid_until),
-    }
 
 
 def timestamp(seconds: float) -> str:
@@ -129,9 +98,7 @@ def seconds(text: str | None) -> float | None:
 
 
 OWNED_ITEM_BYTES: Final = 36
-"""Size of an item's entry in managedFields without the item itself. Server-side apply records an owner for
-each item, by name.
-"""
+"""Bytes of an item in managedFields, besides its name: server-side apply records each item's owner."""
 
 
 class Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -144,9 +111,7 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """One score. A struct needs half the time and memory of a dictionary, and there may be tens of
-    thousands.
-    """
+    """One score. A struct needs half the time and memory of a dictionary; there may be thousands."""
 
     name: str
     value: int = 0
@@ -160,9 +125,7 @@ class Status(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class HubObject(msgspec.Struct, frozen=True):
-    """One AddOnPlacementScore. The ``fieldsV1`` of managedFields are not decoded; they are most of
-    its bytes.
-    """
+    """One AddOnPlacementScore, without the ``fieldsV1`` of managedFields, which are most of its bytes."""
 
     metadata: Metadata = Metadata()
     status: Status = Status()
@@ -225,9 +188,7 @@ def status_body(values: Mapping[str, int], *, name: str, namespace: str, valid_u
 
 
 def sole_owner(status: Status, *, now: float) -> FieldsEntry:
-    """A managedFields entry that makes our agent the owner of this whole status. `kubectl apply
-    --server-side` moves ownership in the same way.
-    """
+    """The entry that makes our agent own this whole status, as `kubectl apply --server-side` moves it."""
     keys = (msgspec.json.encode({"name": item.name}).decode() for item in status.scores)
     fields: dict[str, Any] = {
         "f:scores": {f"k:{key}": {".": {}, "f:name": {}, "f:value": {}} for key in keys}

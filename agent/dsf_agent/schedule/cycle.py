@@ -17,8 +17,7 @@ from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.fetch.stage import Fetch
-from dsf_agent.metrics.registry import ScorerMetrics
-from dsf_agent.metrics.samples import SampleText
+from dsf_agent.metrics import ScorerMetrics, sample_text
 from dsf_agent.publish.publication import Publication
 from dsf_agent.scoring.items import items_of
 from dsf_agent.scoring.labels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets, LabelSet, LabelSets
@@ -94,35 +93,27 @@ class CycleResult:
             self.results += 1
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Cycle:
     """The stages of one scorer for all its clusters. ``score_of`` makes the second stage with its label sets;
     on the hub a scoring API gets several requests, and each has label sets of its own. ``publication`` is
     None if the scores are not published.
     """
 
-    def __init__(
-        self,
-        *,
-        scorer: Summary,
-        fleet: Fleet,
-        fetch: Fetch,
-        score_of: Callable[[LabelSets], Scoring],
-        publication: Publication | None,
-        metrics: ScorerMetrics,
-        clock: Clock,
-        reservation: Reservation,
-    ) -> None:
-        self._scorer = scorer
-        self._label = scorer.cluster_label.name if scorer.cluster_label is not None else ""
-        self._fleet = fleet
-        self._fetch = fetch
-        self._score_of = score_of
-        self._stages: list[tuple[LabelSets, Scoring]] = []
-        self._publication = publication
-        self._metrics = metrics
-        self._clock = clock
-        self._reservation = reservation
-        self._missing: frozenset[str] = frozenset()
+    scorer: Summary
+    fleet: Fleet
+    fetch: Fetch
+    score_of: Callable[[LabelSets], Scoring]
+    publication: Publication | None
+    metrics: ScorerMetrics
+    clock: Clock
+    reservation: Reservation
+    _label: str = field(init=False)
+    _stages: list[tuple[LabelSets, Scoring]] = field(init=False, default_factory=list)
+    _missing: frozenset[str] = field(init=False, default_factory=frozenset)
+
+    def __post_init__(self) -> None:
+        self._label = self.scorer.cluster_label.name if self.scorer.cluster_label is not None else ""
 
     async def run(self) -> CycleResult:
         """Runs one cycle. If it raises AgentError, nothing was published or exported.
@@ -132,22 +123,22 @@ class Cycle:
         scores stay until their validUntil. On the hub, a cluster without an item is missing: it is named in a
         metric and, when that changes, in the log.
         """
-        return await self._reservation.within(self._run)
+        return await self.reservation.within(self._run)
 
     async def _run(self) -> CycleResult:
-        targets = self._fleet.targets(self._scorer)
-        with self._metrics.stage("fetch"):
-            series = await self._fetch(now=self._clock.wall())
-        self._reservation.set_size(series.size)
-        every, name = self._metrics.all, self._metrics.name
+        targets = self.fleet.targets(self.scorer)
+        with self.metrics.stage("fetch"):
+            series = await self.fetch(now=self.clock.wall())
+        self.reservation.set_size(series.size)
+        every, name = self.metrics.all, self.metrics.name
         every.series.labels(name).set(series.count)
         every.bytes.labels(name).inc(series.size)
         if series.warnings:
             every.warnings.labels(name).inc(len(series.warnings))
         found = await self._found(series, targets)
-        self._reservation.set_size(series.size + found.results_size)
+        self.reservation.set_size(series.size + found.results_size)
         try:
-            self._reservation.keep(found.text)
+            self.reservation.keep(found.text)
         except AgentError:
             for label_sets, _ in self._stages:
                 label_sets.forget()
@@ -166,9 +157,9 @@ class Cycle:
         if self._label:
             self._report(found, items, targets)
         every.requests.labels(name, "success").inc()
-        every.last_success.labels(name).set(self._clock.wall())
+        every.last_success.labels(name).set(self.clock.wall())
         every.results.labels(name).set(found.results)
-        if self._publication is None:
+        if self.publication is None:
             # For the verb check. Nothing else needs them.
             found.items = {
                 f"{cluster} {one}" if self._label else one: value
@@ -179,17 +170,17 @@ class Cycle:
 
     async def _found(self, series: Series, targets: Targets) -> CycleResult:
         found = CycleResult(series=series.count, size=series.size, warnings=series.warnings)
-        has_default = self._scorer.default_score is not None
+        has_default = self.scorer.default_score is not None
         if not self._label:
             if has_default:
-                self._metrics.all.defaults.labels(self._metrics.name).set(not series.count)
+                self.metrics.all.defaults.labels(self.metrics.name).set(not series.count)
             if not (has_default and not series.count):
                 found.with_series.update(targets.names)
-                with self._metrics.stage("score"):
+                with self.metrics.stage("score"):
                     await self._score_one(series, targets, found, index=0)
             return found
-        with self._metrics.stage("score"):
-            if not self._scorer.scored_by_query:
+        with self.metrics.stage("score"):
+            if not self.scorer.scored_by_query:
                 await self._score_groups(series, targets, found)
                 return found
             if has_default:
@@ -200,7 +191,7 @@ class Cycle:
     async def _score_groups(self, series: Series, targets: Targets, found: CycleResult) -> None:
         by_cluster = await self._split(series, targets)
         found.with_series.update(by_cluster)
-        most = self._scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
+        most = self.scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
         failures: list[AgentError] = []
         slots = asyncio.Semaphore(REQUESTS)
 
@@ -219,14 +210,14 @@ class Cycle:
         if failures and not found.by_cluster:
             raise failures[0].anew()
         for failure in failures:
-            self._metrics.failed("score", failure.reason)
+            self.metrics.failed("score", failure.reason)
         if failures:
             log.warning(
                 "%d clusters are not scored, because %d scoring requests failed: %s",
                 len(found.unscored),
                 len(failures),
                 failures[0],
-                extra={"scorer": self._scorer.name, "reason": failures[0].reason.value, "stage": "score"},
+                extra={"scorer": self.scorer.name, "reason": failures[0].reason.value, "stage": "score"},
             )
 
     async def _split(self, series: Series, targets: Targets) -> dict[str, list[bytes]]:
@@ -237,13 +228,13 @@ class Cycle:
     ) -> None:
         own = "" if self._label else targets.names[0]
         while len(self._stages) <= index:
-            template, score_name = self._scorer.score_dimension_format, self._scorer.score_name
+            template, score_name = self.scorer.score_dimension_format, self.scorer.score_name
             made = (
                 LabelSets(template=template, cluster=own, score_name=score_name)
                 if own
                 else ClusterLabelSets(template=template, score_name=score_name, label=self._label)
             )
-            self._stages.append((made, self._score_of(made)))
+            self._stages.append((made, self.score_of(made)))
         label_sets, score = self._stages[index]
         if isinstance(label_sets, ClusterLabelSets):
             label_sets.use(targets.by_value, only=only)
@@ -252,24 +243,24 @@ class Cycle:
     async def _items(self, found: CycleResult, targets: Targets) -> dict[str, dict[str, int]]:
         """The items of each cluster that has some."""
         made: dict[str, dict[str, int]] = {}
-        has_default = self._scorer.default_score is not None
+        has_default = self.scorer.default_score is not None
         for number, cluster in enumerate(targets.names):
             if number % TURN == 0:
                 await asyncio.sleep(0)
             pair = found.by_cluster.get(cluster)
             if pair is not None:
-                items = await items_of(self._scorer, *pair)
+                items = await items_of(self.scorer, *pair)
                 found.clamped += items.clamped
                 found.dropped += items.dropped
-                if items.values or not publishes(self._scorer):
+                if items.values or not publishes(self.scorer):
                     made[cluster] = items.values
             elif has_default and cluster not in found.with_series | found.unscored:
-                made[cluster] = default_items(self._scorer, cluster=cluster) or {}
+                made[cluster] = default_items(self.scorer, cluster=cluster) or {}
         return made
 
     def _nothing(self, found: CycleResult) -> AgentError:
         series = found.series
-        if not series and (self._scorer.scored_by_query or self._label):
+        if not series and (self.scorer.scored_by_query or self._label):
             msg = "the query gave no series"
         elif self._label:
             msg = (
@@ -287,7 +278,7 @@ class Cycle:
         return AgentError(msg, reason=Reason.NO_RESULTS)
 
     async def _publish(self, items: dict[str, dict[str, int]], targets: Targets) -> None:
-        publication = self._publication
+        publication = self.publication
         if publication is None:
             return
         publication.keep_only(frozenset(targets.names))
@@ -304,9 +295,9 @@ class Cycle:
         missing = frozenset(targets.names) - items.keys() - found.unscored
         states = (("scored", items), ("missing", missing), ("unscored", found.unscored))
         for state, clusters in states:
-            self._metrics.all.clusters.labels(self._metrics.name, state).set(len(clusters))
-        self._metrics.misses(tuple(sorted(missing)))
-        extra = {"scorer": self._scorer.name}
+            self.metrics.all.clusters.labels(self.metrics.name, state).set(len(clusters))
+        self.metrics.misses(tuple(sorted(missing)))
+        extra = {"scorer": self.scorer.name}
         if new := missing - self._missing:
             log.warning("no series of %s: %s", _number(new), _named(new), extra=extra)
         if back := self._missing - missing:
@@ -314,16 +305,18 @@ class Cycle:
         self._missing = missing
 
     async def _expose(self, found: CycleResult) -> None:
-        text, waiting = SampleText(), 0
+        # Of results with the same labels the last one counts, as upstream.
+        samples, waiting = dict[bytes, float](), 0
         for label_sets, scores in found.by_cluster.values():
             for start in range(0, len(scores), BATCH):
                 batch = label_sets[start : start + BATCH]
-                text.add([label_set.line for label_set in batch], scores[start : start + BATCH])
+                lines = [label_set.line for label_set in batch]
+                samples.update(zip(lines, scores[start : start + BATCH], strict=True))
                 waiting += max(len(batch), BATCH // TURN)
                 if waiting >= BATCH:
                     waiting = 0
                     await asyncio.sleep(0)
-        self._metrics.all.samples[self._metrics.name] = await text.joined()
+        self.metrics.all.samples[self.metrics.name] = await sample_text(samples)
 
 
 def _number(clusters: frozenset[str]) -> str:

@@ -1,18 +1,16 @@
-"""Runs one worker per scorer until its entry changes: the first cycle at once, later ones on the scorer's
-grid, and after failures with back-off.
-"""
+"""A worker per scorer: cycles on the scorer's grid, the first one at once, with back-off after failures."""
 
 import asyncio
 import logging
 import math
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.kubernetes.cluster import Trigger
-from dsf_agent.metrics.registry import Metrics, ScorerMetrics
+from dsf_agent.metrics import Metrics, ScorerMetrics
 from dsf_agent.publish.publication import Publication
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.results import counts_text
@@ -52,50 +50,31 @@ class Grid:
     phase: float
 
     def next(self, *, after: float, least: float = 0.0) -> float:
-        """The first grid point that is more than ``least`` seconds after ``after``. Missed points are
-        skipped.
-        """
+        """The first grid point more than ``least`` seconds after ``after``. Missed ones are skipped."""
         steps = math.floor((after + least - self.phase) / self.interval) + 1
         return self.phase + steps * self.interval
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Worker:
     """Decides when the cycles of one scorer run. ``run`` ends when it is cancelled, or after ``drain``."""
 
-    def __init__(
-        self,
-        *,
-        scorer: Summary,
-        cycle: Callable[[], Awaitable[CycleResult]],
-        publication: Publication | None,
-        grid: Grid,
-        clock: Clock,
-        metrics: ScorerMetrics,
-        rng: random.Random,
-        trigger: Trigger | None = None,
-    ) -> None:
-        """``trigger`` starts cycles between those of the grid; None for sources that only answer when they
-        are asked.
-        """
-        self._scorer = scorer
-        self._cycle = cycle
-        self._publication = publication
-        self._grid = grid
-        self._clock = clock
-        self._metrics = metrics
-        self._rng = rng
-        self._trigger = trigger
-        self._draining = asyncio.Event()
-        self._backoff = Backoff(
-            first=min(FIRST_RETRY_SECONDS, grid.interval),
-            ceiling=max(LONGEST_RETRY_SECONDS, grid.interval),
-        )
-        self._state = WorkerState()
-        self._by_default = False
+    scorer: Summary
+    cycle: Callable[[], Awaitable[CycleResult]]
+    publication: Publication | None
+    grid: Grid
+    clock: Clock
+    metrics: ScorerMetrics
+    rng: random.Random
+    trigger: Trigger | None = None
+    """Starts cycles between those of the grid; None for sources that only answer when they are asked."""
+    _draining: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _state: WorkerState = field(init=False, default_factory=WorkerState)
+    _by_default: bool = field(init=False, default=False)
 
     @property
     def state(self) -> WorkerState:
-        fault = self._publication.fault if self._publication is not None else None
+        fault = self.publication.fault if self.publication is not None else None
         if fault is None:
             return self._state
         return replace(self._state, publish_reason=fault.reason, publish_message=str(fault))
@@ -107,40 +86,40 @@ class Worker:
     async def run(self, *, splay: float) -> None:
         """``splay`` is the delay of the first cycle in seconds."""
         try:
-            await self._loop(self._clock.monotonic() + splay)
-            if self._publication is not None:
-                await self._publication.wait_until_handled()
+            await self._loop(self.clock.monotonic() + splay)
+            if self.publication is not None:
+                await self.publication.wait_until_handled()
         finally:
-            self._metrics.all.samples.pop(self._metrics.name, None)
-            if self._publication is not None:
-                self._publication.keep_only(frozenset())
+            self.metrics.all.samples.pop(self.metrics.name, None)
+            if self.publication is not None:
+                self.publication.keep_only(frozenset())
 
     async def _loop(self, due: float) -> None:
         while True:
             await self._until(due)
             if self._draining.is_set():
                 return
-            started = self._clock.monotonic()
-            self._metrics.all.lateness.observe(max(0.0, started - due))
-            if self._trigger is not None:
-                self._trigger.started()
+            started = self.clock.monotonic()
+            self.metrics.all.lateness.observe(max(0.0, started - due))
+            if self.trigger is not None:
+                self.trigger.started()
             retry = await self._once()
-            now = self._clock.monotonic()
+            now = self.clock.monotonic()
             if retry is None:
                 # Skip a grid point that is less than half an interval away, as may happen after the first
                 # run.
-                due = self._grid.next(after=now, least=max(0.0, self._grid.interval / 2 - (now - started)))
+                due = self.grid.next(after=now, least=max(0.0, self.grid.interval / 2 - (now - started)))
             else:
                 due = now + retry
 
     async def _until(self, due: float) -> None:
         """Returns at this time, or earlier when the trigger starts a cycle or the worker drains."""
-        while (wait := due - self._clock.monotonic()) > 0 and not self._draining.is_set():
-            timer = asyncio.ensure_future(self._clock.sleep(wait))
+        while (wait := due - self.clock.monotonic()) > 0 and not self._draining.is_set():
+            timer = asyncio.ensure_future(self.clock.sleep(wait))
             drained = asyncio.ensure_future(self._draining.wait())
             tasks = [timer, drained]
-            if self._trigger is not None and self._succeeded_last():
-                tasks.append(asyncio.ensure_future(self._trigger.wait()))
+            if self.trigger is not None and self._succeeded_last():
+                tasks.append(asyncio.ensure_future(self.trigger.wait()))
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 if any(task.done() for task in tasks[2:]):
@@ -151,35 +130,33 @@ class Worker:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
     def _succeeded_last(self) -> bool:
-        """Whether a change may start a cycle. After a failure, and before the first cycle, only the delay
-        counts.
-        """
+        """Whether a change may start a cycle: not after a failure, nor before the first cycle."""
         return self._state.last_success is not None and not self._state.failures
 
     async def _once(self) -> float | None:
         """Runs one cycle. Returns None after success, else the seconds to wait."""
         try:
-            result = await self._cycle()
+            result = await self.cycle()
         except AgentError as error:
             return self._failed(error)
         except Exception as error:
             log.exception(
                 "a cycle failed because of a bug in the agent",
-                extra={"scorer": self._scorer.name, "reason": Reason.INTERNAL.value},
+                extra={"scorer": self.scorer.name, "reason": Reason.INTERNAL.value},
             )
             return self._failed(AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL))
         self._succeeded(result)
         return None
 
     def _succeeded(self, result: CycleResult) -> None:
-        extra = {"scorer": self._scorer.name}
+        extra = {"scorer": self.scorer.name}
         if self._state.failures:
             log.info("works again after %d failures", self._state.failures, extra=extra)
         if result.by_default != self._by_default:
             self._by_default = result.by_default
             now = "no series: the default score is published" if result.by_default else "series again"
             log.info("the source has %s", now, extra=extra)
-        self._state = WorkerState(last_success=self._clock.wall())
+        self._state = WorkerState(last_success=self.clock.wall())
         log.debug("%d series, %d results", result.series, result.results, extra=extra)
         if result.dropped:
             log.warning(
@@ -192,19 +169,23 @@ class Worker:
             log.warning("the source warns: %s", warning, extra=extra)
 
     def _failed(self, error: AgentError) -> float:
-        self._metrics.cycle_failed(error.stage, error.reason)
-        if self._publication is not None:
-            self._publication.withdraw()
+        self.metrics.cycle_failed(error.stage, error.reason)
+        if self.publication is not None:
+            self.publication.withdraw()
         failures = self._state.failures + 1
         self._state = WorkerState(
             failures=failures, reason=error.reason, message=str(error), last_success=self._state.last_success
         )
-        delay = max(self._backoff.delay(failures, rng=self._rng), error.retry_after or 0.0)
+        backoff = Backoff(
+            first=min(FIRST_RETRY_SECONDS, self.grid.interval),
+            ceiling=max(LONGEST_RETRY_SECONDS, self.grid.interval),
+        )
+        delay = max(backoff.delay(failures, rng=self.rng), error.retry_after or 0.0)
         if error.reason is Reason.NO_RESULTS:
             # The peers are healthy and need no long back-off. Once the source has data, scores follow within
             # one interval.
-            delay = min(delay, self._grid.interval)
-        extra = {"scorer": self._scorer.name, "reason": error.reason.value, "stage": error.stage}
+            delay = min(delay, self.grid.interval)
+        extra = {"scorer": self.scorer.name, "reason": error.reason.value, "stage": error.stage}
         log.warning(
             "%s failed (%d in a row), next attempt in %.0f s: %s",
             *(error.stage, failures, delay, error),
@@ -229,18 +210,16 @@ class _Running:
     """None until the task created it."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Scheduler:
     """Owns the workers. Calls of ``apply`` must not overlap."""
 
-    def __init__(
-        self, *, make: Callable[[Summary], Worker], metrics: Metrics, cluster: str, splay: float
-    ) -> None:
-        self._make = make
-        self._metrics = metrics
-        self._cluster = cluster
-        self._splay = splay
-        self._running: dict[str, _Running] = {}
-        self._started_once = False
+    make: Callable[[Summary], Worker]
+    metrics: Metrics
+    cluster: str
+    splay: float
+    _running: dict[str, _Running] = field(init=False, default_factory=dict)
+    _started_once: bool = field(init=False, default=False)
 
     def states(self) -> dict[str, WorkerState]:
         """The states of running workers, by scorer name."""
@@ -266,7 +245,7 @@ class Scheduler:
             log.info(
                 "restarting: its entry changed" if name in entries else "stopped", extra={"scorer": name}
             )
-        longest = min(EDIT_SPLAY_SECONDS, self._splay) if self._started_once else self._splay
+        longest = min(EDIT_SPLAY_SECONDS, self.splay) if self._started_once else self.splay
         for name in [name for name in entries if name not in self._running]:
             self._start(entries[name], longest=longest)
             self._started_once = True
@@ -275,7 +254,7 @@ class Scheduler:
         live = {running.scorer.score_name for running in self._running.values()}
         for running in stopped:
             if running.scorer.score_name not in live:
-                self._metrics.forget(running.scorer.score_name)
+                self.metrics.forget(running.scorer.score_name)
 
     async def stop(self, *, grace: float) -> None:
         """Lets running work finish for ``grace`` seconds, then cancels it."""
@@ -296,8 +275,8 @@ class Scheduler:
         self._running.clear()
 
     def _start(self, scorer: Summary, *, longest: float) -> None:
-        self._metrics.of(scorer.score_name).names_source(scorer.source_ref)
-        splay = stable_fraction(self._cluster, scorer.score_name, "splay") * min(
+        self.metrics.of(scorer.score_name).names_source(scorer.source_ref)
+        splay = stable_fraction(self.cluster, scorer.score_name, "splay") * min(
             longest, scorer.scoring_interval
         )
         task = asyncio.create_task(self._guard(scorer, splay=splay), name=f"worker {scorer.name}")
@@ -310,10 +289,10 @@ class Scheduler:
         running = self._running[scorer.name]
         while True:
             try:
-                running.worker = self._make(scorer)
+                running.worker = self.make(scorer)
                 await running.worker.run(splay=splay)
             except Exception:
-                self._metrics.of(scorer.score_name).cycle_failed("score", Reason.INTERNAL)
+                self.metrics.of(scorer.score_name).cycle_failed("score", Reason.INTERNAL)
                 log.exception(
                     "the worker failed because of a bug in the agent, a new one starts in %.0f s",
                     RESTART_SECONDS,

@@ -24,9 +24,7 @@ DROP_OVERFLOW: Final = "overflow"
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
-    """Values by item name, sorted by name. ``clamped`` counts values that were cut to a bound of the range,
-    ``dropped`` counts results by reason.
-    """
+    """Values, sorted by item name; number of values cut to a bound; dropped results by reason."""
 
     values: dict[str, int]
     clamped: int = 0
@@ -81,15 +79,9 @@ async def items_of(
 
 
 def _add(
-    names: Sequence[str],
-    scores: Sequence[float],
-    *,
-    raw: dict[str, float],
-    several: dict[str, list[float]],
+    names: Sequence[str], scores: Sequence[float], *, raw: dict[str, float], several: dict[str, list[float]]
 ) -> Iterable[str]:
-    """Adds scores to those by name, and to all scores of the names that have more than one. Returns the names
-    that are new.
-    """
+    """Adds scores by name, and to ``several`` of names with more than one. Returns the new names."""
     single = dict(zip(names, scores, strict=True))
     if len(single) == len(names) and raw.keys().isdisjoint(single):
         # The usual case: one result per item.

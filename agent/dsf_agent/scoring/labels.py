@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from dsf_agent.metrics.samples import SamplePrefix
+from dsf_agent.metrics import SamplePrefix
 from dsf_wire import dimension
 
 MAX_KEPT: Final = 20_000
@@ -30,9 +30,7 @@ MAX_KEPT_BYTES: Final = 1024
 
 
 class Labels(msgspec.Struct, gc=False):
-    """The labels that the agent uses, in the order of dsf_wire.dimension.LABELS. Others are skipped without
-    being decoded.
-    """
+    """The labels that the agent uses, in the order of dsf_wire.dimension.LABELS. Others are skipped."""
 
     node: str = ""
     device: str = ""
@@ -77,9 +75,7 @@ class LabelSets:
 
     @contextmanager
     def answer(self) -> Iterator[None]:
-        """Reads a new answer in the block. Label sets that the last answer had are found again. If the block
-        fails, none is kept.
-        """
+        """Reads an answer in the block. Those of the last answer are found again; after a failure none is."""
         self._before, self._now, self.kept_bytes = self._now, {}, 0
         try:
             yield
@@ -93,9 +89,7 @@ class LabelSets:
         self._before, self._now, self.kept_bytes = {}, {}, 0
 
     def read(self, metrics: Sequence[bytes]) -> list[LabelSet]:
-        """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError if one of
-        them is not valid.
-        """
+        """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError."""
         known = list(map(self._before.get, metrics))
         found = self._completed(metrics, known)
         if len(self._now) < MAX_KEPT:
@@ -190,9 +184,7 @@ class ClusterLabelSets(LabelSets):
         self._only = ""
 
     def use(self, clusters: Mapping[str, str], *, only: str = "") -> None:
-        """Sets the clusters by the value of their label. ``only``: the one cluster that was asked about,
-        which results without the label are about.
-        """
+        """Sets the clusters by value. ``only``: the cluster of results without the label."""
         if clusters is not self._clusters or only != self._only:
             self._clusters, self._only = clusters, only
             self.forget()

@@ -108,9 +108,7 @@ class QueryScore:
 
 
 def pieces(part: Body) -> Iterator[bytes]:
-    """Cuts series that are joined by commas into JSON arrays of a little more than PIECE bytes. Series in an
-    unusual formatting stay together.
-    """
+    """JSON arrays of a little more than PIECE bytes. Series in an unusual formatting stay together."""
     body, start = bytes(part), 0
     while len(body) - start > PIECE:
         seam = _SEAM.search(body, start + PIECE)

@@ -34,9 +34,7 @@ RESULT_BYTES: Final = 512
 MOST_TEXT: Final = 16 << 20
 """Bytes of all texts of the results of one answer. 50,000 pods need 13 MB."""
 MOST_OBJECTS, MOST_COMMAS = 4, 20
-"""How often there may be ``{``, and ``,`` in an unusual answer, for each result. They limit the memory of the
-decoded answer.
-"""
+"""Most ``{``, and ``,`` in an unusual answer, for each result: a limit for the decoded answer."""
 
 DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
@@ -202,9 +200,7 @@ def take(
 
 
 Scoring = Callable[[Series], Awaitable[Results]]
-"""The second stage of a cycle, for one scorer: the results for these series; there may be none. Raises
-AgentError.
-"""
+"""The second stage of a cycle: the results for these series, maybe none. Raises AgentError."""
 
 
 class Score:

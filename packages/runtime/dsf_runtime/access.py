@@ -27,9 +27,7 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """What is needed to call an API server. It was read from ``files``; ``fingerprint`` is a digest of their
-    contents.
-    """
+    """How to call an API server, read from ``files``; ``fingerprint`` is a digest of their contents."""
 
     host: str
     trust: ssl.SSLContext
@@ -163,9 +161,7 @@ def tls_context(
 
 
 def authorization_header(value: str | None) -> str | None:
-    """The Authorization header. The kubernetes package may write the scheme in lower case, and a file may end
-    with a newline. Raises ValueError.
-    """
+    """The Authorization header; a file may end with a newline, and a scheme be lower case. ValueError."""
     if not value:
         return None
     scheme, _, token = value.strip().partition(" ")
@@ -193,9 +189,7 @@ READABLE: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Kubeconfig:
-    """A kubeconfig file; its current context counts. It has a token or a client certificate, in the file or
-    in files that it names.
-    """
+    """A kubeconfig; its current context has a token or client certificate, inline or in files."""
 
     path: Path
 

@@ -27,9 +27,7 @@ FRAMED_PIECE: Final = 64 << 10
 
 
 class ExcessError(Exception):
-    """A peer sends more than the limits allow. The message continues a sentence that begins with its
-    address.
-    """
+    """A peer sends too much. The message continues a sentence that begins with its address."""
 
 
 class HeadStream(httpcore.AsyncNetworkStream):
@@ -42,9 +40,7 @@ class HeadStream(httpcore.AsyncNetworkStream):
         self._framed = True
 
     def ended(self, *, framed: bool) -> None:
-        """Call this when the head is complete. ``framed`` means that the body has chunks, so trailers may
-        follow it.
-        """
+        """Call this when the head is complete. ``framed``: the body has chunks, so trailers may follow."""
         self._in_head, self._framed = False, framed
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
@@ -119,9 +115,7 @@ def limited(client: httpx.AsyncClient) -> httpx.AsyncClient:
 IDENTITY: Final = {"Accept-Encoding": "identity"}
 """The header for every request. A compressed answer of 200 kB may have 200 MB."""
 FREE_CHUNKS: Final = 10_000
-"""Chunks of any size in an answer, so that a server may flush after each result. Each costs about 40
-microseconds, whatever its size.
-"""
+"""Chunks of any size, so that a server may flush after each result. Each costs about 40 µs."""
 CHUNK_BYTES: Final = 256
 """An answer may have one more chunk for this many bytes."""
 TURN: Final = 16

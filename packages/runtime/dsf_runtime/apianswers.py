@@ -12,9 +12,7 @@ PAGE: Final = 500
 MOST_PAGE: Final = 2000
 """Most objects in a page. Each request costs about a millisecond of CPU, as much as 500 scores."""
 PAGE_BYTES: Final = 4 << 20
-"""Intended size of a page. The API limits pages by number of objects, so the number is adapted to the size of
-the objects that were read.
-"""
+"""Intended size of a page. The API's limit, a number of objects, is adapted to what was read."""
 MOST_PAGE_BYTES: Final = 4 * PAGE_BYTES
 """A larger page is not read to its end. It is requested again with fewer objects."""
 ANSWER_BYTES: Final = 64 << 20
@@ -22,9 +20,7 @@ ANSWER_BYTES: Final = 64 << 20
 
 
 class ApiError(Exception):
-    """The server answered with an error status, or did not answer. In the second case ``status`` is 0 and
-    ``kind`` says why.
-    """
+    """The server answered with an error status, or, if ``status`` is 0, did not answer (``kind``)."""
 
     def __init__(
         self, message: str, *, status: int = 0, kind: FailureKind | None = None, wait: float | None = None
@@ -70,9 +66,7 @@ class Paging:
         return ANSWER_BYTES if self._limit == 1 else MOST_PAGE_BYTES
 
     def too_large(self, path: str) -> None:
-        """Call this if the page was too large. The next request asks for fewer objects. Raises ApiError for a
-        single object.
-        """
+        """The page was too large: the next request asks for fewer objects. Raises ApiError for one object."""
         if self._limit == 1:
             msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
@@ -95,11 +89,7 @@ class WatchEvent(msgspec.Struct, frozen=True):
 class ListMetadata(
     msgspec.Struct,
     frozen=True,
-    rename={
-        "resource_version": "resourceVersion",
-        "more": "continue",
-        "remaining": "remainingItemCount",
-    },
+    rename={"resource_version": "resourceVersion", "more": "continue", "remaining": "remainingItemCount"},
 ):
     """Metadata of a list."""
 

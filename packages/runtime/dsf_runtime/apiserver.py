@@ -46,9 +46,7 @@ APPLY: Final = "application/apply-patch+yaml"
 """Server-side apply. JSON is valid YAML."""
 
 LAST_MOMENTS: Final = frozenset({"http11.send_request_headers.started", "http11.send_request_body.started"})
-"""Events of httpcore right before it writes to the connection. A server ignores headers whose body never
-arrives.
-"""
+"""Events of httpcore right before it writes. A server ignores headers whose body never arrives."""
 
 
 class ApiServer:

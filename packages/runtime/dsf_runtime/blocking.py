@@ -1,6 +1,4 @@
-"""The client of an API server for code without an event loop: the client of ``apiserver`` works in a
-thread of its own.
-"""
+"""The client of an API server for code without an event loop: it runs one in a thread of its own."""
 
 import asyncio
 import threading
@@ -36,9 +34,7 @@ class Page:
 
 
 class BlockingApiServer:
-    """Reads its credentials with ``load`` when it is created, and again after a 401. It is a context manager.
-    Raises AccessError.
-    """
+    """Reads credentials with ``load`` at once, and again after a 401. Raises AccessError."""
 
     def __init__(
         self,

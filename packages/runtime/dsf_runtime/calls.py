@@ -23,9 +23,7 @@ MAX_RETRY_AFTER: Final = 3600.0
 """Longest Retry-After that is respected, in seconds."""
 HIDDEN: Final = "(token)"
 SHORTEST: Final = 8
-"""This many characters from the start of a token are already hidden, because a message may end in the middle
-of the token.
-"""
+"""The start of a token that is hidden already, because a message may end in the middle of it."""
 
 
 class FailureKind(StrEnum):
@@ -54,9 +52,7 @@ class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mist
 
 @contextmanager
 def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
-    """Turns exceptions of httpx and asyncio inside the block into CallFault. ``seconds`` is the time limit of
-    the call, for the message.
-    """
+    """Turns exceptions of httpx and asyncio into CallFault. ``seconds``: the time limit, for the message."""
     place = display(url)
     try:
         yield
@@ -134,9 +130,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def display(url: str) -> str:
-    """A URL for messages, printable and of limited length. User information, query and fragment are left out,
-    because they may contain secrets.
-    """
+    """A URL for messages: printable, cut, and without user, query and fragment, which may be secret."""
     try:
         parts = urlsplit(url)
         plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
@@ -153,9 +147,7 @@ def excerpt(data: bytes | bytearray | str) -> str:
 
 
 def hide(text: str, *secrets: str | None) -> str:
-    """The text with every secret, or the beginning of one, replaced. A peer may quote the headers of a
-    request that it rejects.
-    """
+    """The text without the secrets and their beginnings. A peer may quote the headers of a request."""
     for secret in secrets:
         if secret:
             text = _hide(text, secret)

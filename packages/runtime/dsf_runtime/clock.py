@@ -80,9 +80,7 @@ class HubClock:
         """Hub time minus monotonic time. None before the first plausible Date."""
         self._offset: float | None = None
         self.known = False
-        """Whether the last answer had a plausible Date. While this is false, nothing may be deleted because
-        of its age.
-        """
+        """Whether the last answer had a plausible Date. If not, nothing may be deleted because of its age."""
 
     @property
     def offset(self) -> float | None:
@@ -122,16 +120,12 @@ def http_date(date: str | None) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Backoff:
-    """Delays in seconds that double after each failure, with jitter. The first delay is ``first``, the
-    longest ``ceiling``.
-    """
+    """Seconds between attempts: ``first``, doubled after each failure up to ``ceiling``, with jitter."""
 
     first: float
     ceiling: float
     jitter: float = 0.2
-    """A delay is between 1 - jitter and 1 + jitter times its nominal value, so that a fleet does not retry in
-    step.
-    """
+    """A delay is 1 - jitter to 1 + jitter times its nominal value, so that a fleet spreads its retries."""
 
     def delay(self, attempt: int, *, rng: random.Random = _RNG) -> float:
         """Seconds to wait after this number of failures in a row (from 1)."""

@@ -9,6 +9,7 @@ import logging
 import random
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Generic, TypeVar
 
@@ -22,13 +23,9 @@ T = TypeVar("T")
 
 RETRIES: Final = Backoff(first=0.4, ceiling=23.0, jitter=0.3)
 SHORT_SECONDS: Final = 1.0
-"""A watch that ends sooner without an event counts as a failure. Otherwise the informer could open a thousand
-watches a second.
-"""
+"""A watch without an event that ends sooner counts as failed, or a thousand a second might follow."""
 OVERLOADED: Final = frozenset({401, 429, 500, 502, 503, 504})
-"""After these statuses the watch is opened again at the same version. They do not mean that the version is
-too old.
-"""
+"""The watch is opened again at the same version, because these do not mean that it is too old."""
 TRIES: Final = 3
 """After this many such statuses in a row the list is read again."""
 UNREADABLE: Final = (
@@ -73,6 +70,7 @@ def by_name(_namespace: str, name: str) -> str:
     return name
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Informer(Generic[T]):
     """``items`` is a complete list with all changes since. Before the first list it is empty and ``synced``
     is not set.
@@ -81,49 +79,39 @@ class Informer(Generic[T]):
     key as ``project``, from namespace and name.
     """
 
-    def __init__(
-        self,
-        *,
-        api: ApiServer,
-        path: str,
-        project: Project[T],
-        selector: Mapping[str, str] | None = None,
-        key: Callable[[str, str], str] = by_name,
-        shelf: Callable[[], MutableMapping[str, T]] = dict,
-        resync_seconds: float = RESYNC_SECONDS,
-        clock: Callable[[], float] = monotonic,
-        gather_seconds: float = 0.0,
-    ) -> None:
-        """``gather_seconds`` is how long events of the watch may wait for others. Reading many at once needs
-        less CPU.
-        """
-        self._api = api
-        self._path = path
-        self._project, self._key = project, key
-        self._unreadable: dict[str, str] = {}
-        """Error messages by key."""
-        self._selector = selector or {}
-        self._listeners: list[Callable[[str, T | None, T | None], None]] = []
-        self._shelf = shelf
-        self._items = shelf()
-        self._resync_seconds = resync_seconds
-        self._gather_seconds = gather_seconds
-        self._resync_at = 0.0
-        self._version = ""
-        """The version where the next watch begins. If it is empty, the list is read again."""
-        self._heard = False
-        """Whether this watch had an event."""
-        self._clock = clock
-        self._heard_at = clock()
-        self._refused = ""
-        """The last error of the list or the watch; empty after a watch was opened."""
-        self.synced = asyncio.Event()
-        self.attempted = asyncio.Event()
-        """Set when the first attempt to read the list ended, whether it failed or not."""
-        self.failure: ApiError | None = None
-        """Why the last list or watch failed; None after a watch was opened."""
-        self.relists = 0
-        """Number of lists read so far."""
+    api: ApiServer
+    path: str
+    project: Project[T]
+    selector: Mapping[str, str] = field(default_factory=dict)
+    key: Callable[[str, str], str] = by_name
+    shelf: Callable[[], MutableMapping[str, T]] = dict
+    resync_seconds: float = RESYNC_SECONDS
+    clock: Callable[[], float] = monotonic
+    gather_seconds: float = 0.0
+    """How long events of the watch may wait for others. Reading many at once needs less CPU."""
+    _unreadable: dict[str, str] = field(init=False, default_factory=dict)
+    """Error messages by key."""
+    _listeners: list[Callable[[str, T | None, T | None], None]] = field(init=False, default_factory=list)
+    _items: MutableMapping[str, T] = field(init=False)
+    _resync_at: float = field(init=False, default=0.0)
+    _version: str = field(init=False, default="")
+    """The version where the next watch begins. If it is empty, the list is read again."""
+    _heard: bool = field(init=False, default=False)
+    """Whether this watch had an event."""
+    _heard_at: float = field(init=False)
+    _refused: str = field(init=False, default="")
+    """The last error of the list or the watch; empty after a watch was opened."""
+    synced: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    attempted: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    """Set when the first attempt to read the list ended, whether it failed or not."""
+    failure: ApiError | None = field(init=False, default=None)
+    """Why the last list or watch failed; None after a watch was opened."""
+    relists: int = field(init=False, default=0)
+    """Number of lists read so far."""
+
+    def __post_init__(self) -> None:
+        self._items = self.shelf()
+        self._heard_at = self.clock()
 
     @property
     def items(self) -> Mapping[str, T]:
@@ -133,21 +121,19 @@ class Informer(Generic[T]):
     @property
     def resource(self) -> str:
         """The plural name, such as managedclusters."""
-        return self._path.rpartition("/")[2]
+        return self.path.rpartition("/")[2]
 
     @property
     def broken(self) -> str:
         """Why the items may be outdated; empty if they are current."""
         if self._refused:
             return self._refused
-        if self._clock() - self._heard_at > STALE_SECONDS:
+        if self.clock() - self._heard_at > STALE_SECONDS:
             return f"{self.resource}: nothing was heard from the API server for more than {STALE_SECONDS:g} s"
         return ""
 
     def listen(self, listener: Callable[[str, T | None], None]) -> Callable[[], None]:
-        """Calls the listener with every changed item (None: deleted), also those of the first list. The
-        returned function removes the listener.
-        """
+        """Calls the listener with every changed item (None: deleted). Returns a function that removes it."""
         return self.compare(lambda key, _, item: listener(key, item))
 
     def compare(self, listener: Callable[[str, T | None, T | None], None]) -> Callable[[], None]:
@@ -156,10 +142,8 @@ class Informer(Generic[T]):
         return lambda: self._listeners.remove(listener)
 
     async def refresh(self) -> str:
-        """Reads the whole list and returns the version to watch from. If it fails, the items stay as they
-        are. Raises ApiError.
-        """
-        found, old = self._shelf(), self._items
+        """Reads the whole list, or changes nothing. Returns the version to watch from. Raises ApiError."""
+        found, old = self.shelf(), self._items
         unreadable = set[str]()
 
         def take(raw: msgspec.Raw) -> None:
@@ -171,12 +155,12 @@ class Informer(Generic[T]):
                 known = old.get(key)
                 found[key] = known if known is not None and known == item else item
 
-        version = await self._api.list(self._path, take, **self._selector)
+        version = await self.api.list(self.path, take, **self.selector)
         self._unreadable = {key: self._unreadable[key] for key in unreadable}
         self.relists += 1
-        self._resync_at = monotonic() + self._resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
+        self._resync_at = monotonic() + self.resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
         self._items = found
-        self._heard_at = self._clock()
+        self._heard_at = self.clock()
         await self._tell(old, found)
         self.synced.set()
         self.attempted.set()
@@ -195,7 +179,7 @@ class Informer(Generic[T]):
                 await self._follow()
                 fine = self._heard or (bool(self._version) and monotonic() - began >= SHORT_SECONDS)
             except ApiError as error:
-                LOG.warning("watch of %s broke: %s", self._path, error)
+                LOG.warning("watch of %s broke: %s", self.path, error)
                 self.failure = error.anew()
                 self.attempted.set()
                 if error.status and error.status != HTTPStatus.GONE:
@@ -214,33 +198,33 @@ class Informer(Generic[T]):
 
     async def _follow(self) -> None:
         """Follows one watch to its end and updates ``_version``. Raises ApiError."""
-        watch = self._api.watch(
-            self._path,
+        watch = self.api.watch(
+            self.path,
             resource_version=self._version,
             opened=self._opened,
-            gather_seconds=self._gather_seconds,
-            **self._selector,
+            gather_seconds=self.gather_seconds,
+            **self.selector,
         )
         async with aclosing(watch) as events:
             async for event in events:
-                self._heard_at = self._clock()
+                self._heard_at = self.clock()
                 self._version = self._take(event.type, event.object, self._version)
                 if not self._version:
                     return
                 self._heard = True
 
     def _opened(self) -> None:
-        self._heard_at, self._refused, self.failure = self._clock(), "", None
+        self._heard_at, self._refused, self.failure = self.clock(), "", None
 
     def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
         """The key and item of an object. If the object cannot be read, the earlier item, or None."""
         try:
-            key, item = self._project(raw)
+            key, item = self.project(raw)
         except UNREADABLE as error:
             head = msgspec.json.decode(raw, type=_Versioned).metadata
-            key, why = self._key(head.namespace, head.name), f"{type(error).__name__}: {error}"
+            key, why = self.key(head.namespace, head.name), f"{type(error).__name__}: {error}"
             if self._unreadable.get(key) != why:
-                LOG.warning("%s of %s cannot be read, so its earlier state stays: %s", key, self._path, why)
+                LOG.warning("%s of %s cannot be read, so its earlier state stays: %s", key, self.path, why)
             self._unreadable[key] = why
             return key, self._items.get(key)
         self._unreadable.pop(key, None)
@@ -269,7 +253,7 @@ class Informer(Generic[T]):
         head = msgspec.json.decode(raw, type=_Versioned)
         if kind == "ERROR":
             LOG.info(
-                "the API server ended the watch of %s with %s, reading the list again", self._path, head.code
+                "the API server ended the watch of %s with %s, reading the list again", self.path, head.code
             )
             return ""
         if kind != "BOOKMARK":

@@ -35,32 +35,25 @@ class Page:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PageServer:
     """Listens on one address. After ``start``, ``port`` is the real port, also for port 0.
 
     ``metrics`` answers /metrics by the header Accept, and ``ready`` answers /readyz with status 200 or 503.
     """
 
-    def __init__(
-        self,
-        *,
-        host: str,
-        port: int,
-        metrics: Callable[[str], Awaitable[Page]],
-        ready: Callable[[], Page],
-        write_seconds: float = WRITE_SECONDS,
-    ) -> None:
-        self._metrics, self._ready = metrics, ready
-        self._scraping = asyncio.Lock()
-        """One scrape at a time: a probe waits for one, and not for one of each connection."""
-        self._host = host
-        self._write_seconds = write_seconds
-        self.port = port
-        self._server: asyncio.Server | None = None
-        self._open: dict[asyncio.Task[None], None] = {}
-        """Connections, the oldest first."""
-        self._silent: dict[asyncio.Task[None], None] = {}
-        """Connections that wait for a request. The one that waits longest is first."""
+    host: str
+    port: int
+    metrics: Callable[[str], Awaitable[Page]]
+    ready: Callable[[], Page]
+    write_seconds: float = WRITE_SECONDS
+    _scraping: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    """One scrape at a time: a probe waits for one, and not for one of each connection."""
+    _server: asyncio.Server | None = field(init=False, default=None)
+    _open: dict[asyncio.Task[None], None] = field(init=False, default_factory=dict)
+    """Connections, the oldest first."""
+    _silent: dict[asyncio.Task[None], None] = field(init=False, default_factory=dict)
+    """Connections that wait for a request. The one that waits longest is first."""
 
     @property
     def connections(self) -> int:
@@ -69,7 +62,7 @@ class PageServer:
 
     async def start(self) -> None:
         """Starts to listen. Raises OSError if the address cannot be bound."""
-        self._server = await asyncio.start_server(self._accepted, self._host or None, self.port)
+        self._server = await asyncio.start_server(self._accepted, self.host or None, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
@@ -90,7 +83,7 @@ class PageServer:
         try:
             await self._serve(reader, writer, task=task)
             writer.close()
-            async with asyncio.timeout(self._write_seconds):
+            async with asyncio.timeout(self.write_seconds):
                 await writer.wait_closed()
         except (OSError, TimeoutError, h11.ProtocolError, asyncio.CancelledError):
             log.debug("a connection ended early", exc_info=True)
@@ -119,7 +112,7 @@ class PageServer:
                 self._silent.pop(task, None)
             if request is None:
                 return
-            async with asyncio.timeout(self._write_seconds):
+            async with asyncio.timeout(self.write_seconds):
                 await self._answer(connection, request, writer)
             if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
                 return
@@ -168,12 +161,12 @@ class PageServer:
         match path:
             case "/metrics":
                 async with self._scraping:
-                    page = await self._metrics(accept)
+                    page = await self.metrics(accept)
                     await asyncio.sleep(0)  # the loop turns before the next scrape
                     return page
             case "/healthz":
                 return Page(parts=[b"ok\n"])
             case "/readyz":
-                return self._ready()
+                return self.ready()
             case _:
                 return Page(status=404, parts=[b"/metrics, /healthz and /readyz are served here\n"])

@@ -43,9 +43,7 @@ def use_threads(most: int) -> None:
 
 
 def leave(code: int) -> int:
-    """Returns the exit code. If a thread hangs, it ends the process here instead, because the interpreter
-    would wait for that thread.
-    """
+    """Returns the exit code, or ends the process if a thread hangs, for which Python would wait."""
     end = time.monotonic() + LEAVE_SECONDS
     for thread in threading.enumerate():
         if thread.name.startswith(NAME):

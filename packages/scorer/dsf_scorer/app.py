@@ -1,20 +1,106 @@
-"""The ASGI application around a scoring function: POST to score, /config, /healthz and /metrics."""
+"""The ASGI application around a scoring function: POST to score, /config, /healthz and /metrics.
+
+A web framework would add routing, middleware and three more packages to the image of every scorer.
+Specification: https://asgi.readthedocs.io/en/latest/specs/www.html
+"""
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import msgspec
 
-from dsf_scorer import http, settings
+from dsf_scorer import settings
 from dsf_scorer.definition import Definition
 from dsf_scorer.errors import RefusedError
 from dsf_scorer.function import Function
-from dsf_scorer.http import Receive, Response, Scope, Send
 from dsf_scorer.request import Scored
 from dsf_scorer.settings import Settings
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+JSON = "application/json"
+
+
+class ClientGone(Exception):  # noqa: N818 - an event, not a fault
+    """The client disconnected before its request was complete."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """A complete response."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    async def send(self, send: Send) -> None:
+        headers = {
+            "content-type": self.content_type,
+            "content-length": str(len(self.body)),
+            "cache-control": "no-store",
+            **self.headers,
+        }
+        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": self.status, "headers": encoded})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def failure(status: int, message: str, *, headers: Mapping[str, str] | None = None) -> Response:
+    """An error response with its reason as ``{"error": "..."}``."""
+    return Response(status=status, body=msgspec.json.encode({"error": message}), headers=headers or {})
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """The first header with this lower-case name."""
+    return next((value for key, value in scope["headers"] if key == name), None)
+
+
+def path_of(scope: Scope) -> tuple[str, str]:
+    """(mount prefix, path below it). In some servers ``path`` includes ``root_path``."""
+    prefix = str(scope.get("root_path", "")).rstrip("/")
+    path = str(scope["path"])
+    if prefix and (path == prefix or path.startswith(f"{prefix}/")):
+        path = path[len(prefix) :] or "/"
+    return prefix, path
+
+
+async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytearray:
+    """Reads the whole body. Raises RefusedError (413, 408) or ClientGone."""
+    declared = header(scope, b"content-length")
+    if declared is not None and declared.isdigit() and int(declared) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                body += message.get("body", b"")
+                if len(body) > limit:
+                    raise _too_large(limit)
+                if not message.get("more_body", False):
+                    return body
+    except TimeoutError:
+        msg = f"the request did not arrive within {seconds:g} s"
+        raise RefusedError(msg, status=408, headers={"connection": "close"}) from None
+
+
+def _too_large(limit: int) -> RefusedError:
+    msg = (
+        f"the request is larger than {limit} bytes; ask for fewer series or points, or raise"
+        " SCORER_MAX_BODY_BYTES"
+    )
+    return RefusedError(msg, status=413, headers={"connection": "close"})
+
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +143,7 @@ class ScorerApp:
             raise RuntimeError(msg)
 
     async def _respond(self, scope: Scope, receive: Receive) -> Response | None:
-        prefix, path = http.path_of(scope)
+        prefix, path = path_of(scope)
         method = scope["method"]
         if path == self.definition.path:
             if method != "POST":
@@ -70,7 +156,7 @@ class ScorerApp:
         }
         if path not in pages:
             known = ", ".join([f"POST {self.definition.path}", *(f"GET {page}" for page in pages)])
-            return http.error(404, f"there is no {path[:200]} here; this scoring API answers {known}")
+            return failure(404, f"there is no {path[:200]} here; this scoring API answers {known}")
         if method not in {"GET", "HEAD"}:
             return _not_allowed("GET, HEAD", f"{path} is answered on GET")
         return pages[path]()
@@ -79,7 +165,7 @@ class ScorerApp:
         try:
             settings.accepted(self.settings)
         except RefusedError as refusal:
-            return http.error(refusal.status, str(refusal), headers=refusal.headers)
+            return failure(refusal.status, str(refusal), headers=refusal.headers)
         return Response(body=b'{"status":"ok"}')
 
     async def _measured(self, scope: Scope, receive: Receive) -> Response | None:
@@ -100,19 +186,19 @@ class ScorerApp:
         try:
             return await self._score(scope, receive)
         except RefusedError as refusal:
-            return http.error(refusal.status, str(refusal), headers=refusal.headers)
-        except http.ClientGone:
+            return failure(refusal.status, str(refusal), headers=refusal.headers)
+        except ClientGone:
             return None
         except Exception as error:  # noqa: BLE001 - the author's code may raise anything; the server must go on
             _log.exception("scorer %s: the scoring function failed", self.definition.name)
-            return http.error(
+            return failure(
                 500,
                 f"the scoring function failed with {type(error).__name__}; the scorer's log has the"
                 " traceback",
             )
 
     async def _score(self, scope: Scope, receive: Receive) -> Response:
-        settings.check(self.settings, http.header(scope, b"authorization"))
+        settings.check(self.settings, header(scope, b"authorization"))
         scored = await self._in_turn(scope, receive)
         self._metrics.scored(scored)
         if scored.dropped:
@@ -136,7 +222,7 @@ class ScorerApp:
         job: asyncio.Task[Scored] | None = None
         try:
             limit, seconds = settings.max_body_bytes, settings.read_timeout_seconds
-            body = await http.read_body(scope, receive, limit=limit, seconds=seconds)
+            body = await read_body(scope, receive, limit=limit, seconds=seconds)
             job = asyncio.create_task(self._function(body, max_series=settings.max_series))
             await asyncio.wait({job}, timeout=settings.timeout_seconds)
         finally:
@@ -169,4 +255,4 @@ class ScorerApp:
 
 
 def _not_allowed(allow: str, message: str) -> Response:
-    return http.error(405, message, headers={"allow": allow})
+    return failure(405, message, headers={"allow": allow})

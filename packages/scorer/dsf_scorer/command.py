@@ -1,6 +1,4 @@
-"""The command `dsf-scorer`: serves, checks or creates a scoring API. `gitops-dsf scorer` is the
-same command.
-"""
+"""The command `dsf-scorer`, also `gitops-dsf scorer`: serves, checks or creates a scoring API."""
 
 import argparse
 import os

@@ -1,6 +1,4 @@
-"""The definition of a scorer, which is the content of /config. It is checked once, when its module is
-imported.
-"""
+"""The definition of a scorer: the content of /config, checked when its module is imported."""
 
 from dataclasses import dataclass
 from typing import Final

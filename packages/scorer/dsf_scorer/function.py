@@ -1,6 +1,4 @@
-"""A scoring function with a known signature: per series or per request, sync or async, with or without
-arguments.
-"""
+"""A scoring function: per series or per request, sync or async, with or without arguments."""
 
 import asyncio
 import inspect

@@ -90,16 +90,12 @@ def _located(error: msgspec.ValidationError, index: int) -> str:
 
 
 class BadResultError(TypeError):
-    """The scoring function returned something that is not a score. This is a bug of the scorer, answered with
-    500.
-    """
+    """The scoring function returned something that is no score: a bug, answered with 500."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scored:
-    """The response body, the number of series in the request, the number of results in the response, and the
-    number that were not finite.
-    """
+    """The response body; numbers of series in the request, of results in it, and of those not finite."""
 
     body: bytes
     series: int

@@ -20,9 +20,7 @@ class Series:
 
     @property
     def name(self) -> str:
-        """The metric's name (label ``__name__``). It is empty if the query computed something, because
-        Prometheus then drops the name.
-        """
+        """The metric's name (label ``__name__``); empty for computed series, whose name Prometheus drops."""
         return self.labels.get("__name__", "")
 
     @property

@@ -21,21 +21,15 @@ class Settings:
     """Tokens and limits of one scoring API."""
 
     token_file: Path | None = None
-    """File with the accepted bearer tokens, one per line (two during a rotation). It is read again for every
-    request.
-    """
+    """Accepted bearer tokens, one per line (two in a rotation). The file is read for every request."""
     token: str = field(default="", repr=False)
-    """The only accepted bearer token, if no file can be mounted. Without token and file every caller is
-    served.
-    """
+    """The only accepted bearer token, if there is no file. Without both, every caller is served."""
     max_body_bytes: int = 64 * 1024 * 1024
     """Largest request; 10,000 series of 60 points are 20 MB."""
     max_series: int = 200_000
     """Most series in one request."""
     max_concurrent: int = 4
-    """Requests that are read and scored at the same time. This limits memory, and threads of synchronous
-    functions.
-    """
+    """Requests that are read and scored at once: a limit for memory and threads."""
     max_waiting: int = 64
     """Requests that may wait. Others are answered 503 with Retry-After."""
     timeout_seconds: float = 25.0
@@ -64,9 +58,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the variable and its allowed
-        values.
-        """
+        """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the allowed values."""
         values: dict[str, object] = {}
         for each in fields(cls):
             variable = _variable(each.name)
@@ -89,9 +81,7 @@ MAX_TOKEN_FILE_BYTES: Final = 65_536
 
 
 def check(settings: Settings, authorization: bytes | None) -> None:
-    """Returns if the caller is allowed. Raises RefusedError: 401, or 503 while the token file cannot be
-    used.
-    """
+    """Returns if the caller is allowed. Raises RefusedError: 401, or 503 without a usable token file."""
     known = accepted(settings)
     if not known:
         return

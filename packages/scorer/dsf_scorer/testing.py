@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dsf_scorer.app import ScorerApp
-from dsf_scorer.http import Message
+from dsf_scorer.app import Message, ScorerApp
 from dsf_wire.scoring import ScoringResult
 
 __all__ = ["Reply", "ask", "exchange", "send", "series"]

@@ -1,6 +1,4 @@
-"""Dimension formats such as ``${node};${pod}``, which turn the labels of a result into the name of a score
-item.
-"""
+"""Dimension formats such as ``${node};${pod}``: from the labels of a result to the name of an item."""
 
 import re
 from collections.abc import Mapping
@@ -37,18 +35,14 @@ def label_placeholders(template: str) -> list[Placeholder]:
 
 
 def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, str]) -> str:
-    """The item name of a result. Absent labels are empty, and unknown placeholders stay as they are (as
-    upstream does).
-    """
+    """The item name of a result. Absent labels are empty; unknown placeholders stay, as upstream."""
     values = {label: labels.get(label, "") for label in LABELS}
     values |= {"cluster": cluster, "scoreName": score_name}
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template or DEFAULT_FORMAT)
 
 
 def fixed_name(template: str, *, score_name: str) -> str | None:
-    """The only item name that a format yields on every cluster; None if it depends on labels or
-    the cluster.
-    """
+    """The only item name of a format; None if it depends on labels or the cluster."""
     template = template or DEFAULT_FORMAT
     if any(item.name != "scoreName" and item.name in PLACEHOLDERS for item in placeholders(template)):
         return None

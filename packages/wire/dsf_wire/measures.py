@@ -48,9 +48,7 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """One expression of a query. ``resource`` limits the measures of extended resources to one of them, as
-    kube-state-metrics spells it.
-    """
+    """One expression. ``resource``: one of the extended resources, as kube-state-metrics spells it."""
 
     measure: Measure
     resource: str | None = None

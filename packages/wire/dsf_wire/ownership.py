@@ -44,9 +44,7 @@ class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """A program that wrote scores: its name, and the time of its last write (Unix seconds); empty and None if
-    the hub does not say.
-    """
+    """A program that wrote scores, and the Unix time of its last write; empty and None if not known."""
 
     manager: str
     at: float | None

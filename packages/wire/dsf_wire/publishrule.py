@@ -14,9 +14,7 @@ from dsf_wire.summary import Summary
 REFRESH_FRACTION: Final = 0.5
 """Unchanged scores are written again after this part of the TTL."""
 REFRESH_JITTER: Final = 0.1
-"""A refresh comes up to this part of its delay earlier, by an amount that differs between clusters and
-scores.
-"""
+"""A refresh comes up to this part earlier, by an amount that differs by cluster and score."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,18 +54,14 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """When to write (Unix seconds of the hub's clock; a past time means now), and whether the scores
-    changed.
-    """
+    """When to write (Unix seconds of the hub; a past time: now), and whether the scores changed."""
 
     at: float
     changed: bool
 
 
 def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband: int) -> bool:
-    """Whether an item was added, was removed, or changed by at least the deadband. With a deadband of 0 every
-    change counts.
-    """
+    """Whether an item came, went, or changed by at least the deadband (0: by anything)."""
     if wanted is published or wanted == published:
         return False
     if wanted.keys() != published.keys():

@@ -1,6 +1,4 @@
-"""Converts a score name to the name of its AddOnPlacementScore. The renderer of Placements and the agent must
-agree on it.
-"""
+"""The name of a score's AddOnPlacementScore. Renderer of Placements and agent must agree on it."""
 
 import re
 

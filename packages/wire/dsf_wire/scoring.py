@@ -4,9 +4,7 @@ import msgspec
 
 
 class ScoringResponse(msgspec.Struct, frozen=True):
-    """The response. Its results are raw: each is decoded separately, so an invalid result does not affect the
-    others.
-    """
+    """The response. Its results are raw, so that an invalid one does not affect the others."""
 
     results: list[msgspec.Raw]
 

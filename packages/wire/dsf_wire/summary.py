@@ -14,9 +14,7 @@ from dsf_wire.constants import RUNS_ON_HUB, SCORE_MAX, SCORE_MIN
 from dsf_wire.headers import name_fault, value_fault
 
 SCORED_BY_API: Final = "API"
-"""The scoringType of a scorer whose series a scoring API turns into scores. It is the default and is not
-written.
-"""
+"""The scoringType of a scorer with a scoring API. It is the default and is not written."""
 SCORED_BY_QUERY: Final = "Query"
 """The scoringType of a scorer without a scoring API: the value of each series is its raw score."""
 
@@ -207,9 +205,7 @@ _ALWAYS: Final = frozenset(UPSTREAM_KEYS)
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Why one entry of the array could not be used: its index, the name it gives itself if any, and the
-    reason.
-    """
+    """Why an entry cannot be used: its index, the name it gives itself if any, and the reason."""
 
     index: int
     name: str
@@ -240,17 +236,13 @@ def encode_one(summary: Summary) -> str:
 
 
 def encode(summaries: list[Summary]) -> str:
-    """The value of the ConfigMap key: an indented JSON array, so that a diff of it shows which scorer
-    changed.
-    """
+    """The value of the ConfigMap key: indented, so that a diff shows which scorer changed."""
     plain = [to_object(summary) for summary in summaries]
     return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
 
 
 def decode(text: str | bytes) -> Decoded:
-    """Reads the ConfigMap key. Raises SummariesError when it is not a JSON array; bad entries become
-    problems.
-    """
+    """Reads the ConfigMap key; bad entries become problems. Raises SummariesError if it is no array."""
     entries = _entries(text)
     summaries: list[Summary] = []
     problems: list[Problem] = []
@@ -275,9 +267,7 @@ def decode(text: str | bytes) -> Decoded:
 
 
 def _entries(text: str | bytes) -> list[msgspec.Raw]:
-    """The elements of the array, each still JSON text: one may hold a number that none can be, such as 1e999,
-    and spoil no other.
-    """
+    """The elements as JSON text, so that a number like 1e999 in one spoils no other."""
     try:
         if isinstance(text, bytes):
             # Checked for the whole: what is left raw is not looked at.

@@ -8,8 +8,6 @@ from dsf_wire.constants import SUSPENDED_KEY
 
 
 def score_names(data: object) -> frozenset[str]:
-    """The score names in the data of the ConfigMap; none if the key is absent or empty. Raises
-    msgspec.DecodeError.
-    """
+    """The score names in the ConfigMap's data; none if the key is absent. Raises msgspec.DecodeError."""
     text = (msgspec.convert(data, dict[str, str] | None) or {}).get(SUSPENDED_KEY)
     return frozenset(msgspec.json.decode(text or "[]", type=list[str]))

@@ -125,10 +125,7 @@ async def test_upstreams_format_runs_unchanged(place: Place) -> None:
     async with HttpFake(prometheus(series(2, points=2, namespace="ns"))) as source, HttpFake(api) as scoring:
         place.volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
         async with place.agent() as agent:
-            await until(
-                lambda: len(scoring.seen) == 2 and place.written(),
-                what="both ran",
-            )
+            await until(lambda: len(scoring.seen) == 2 and place.written(), what="both ran")
             states = agent.agent.detail
             await until(
                 lambda: all(scorer["state"] == "running" for scorer in states()[1]["scorers"]),

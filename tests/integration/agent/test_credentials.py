@@ -57,11 +57,7 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
     caplog.set_level(logging.DEBUG)
     spoke, guard = ScoreHub(), Guard("first-s3cret")
     spoke.put("secrets", "scoring-token", namespace="dynamic-scoring", data=_secret("first-s3cret\n"))
-    async with (
-        spoke as api_server,
-        HttpFake(guard) as scoring,
-        HttpFake(prometheus(series(1))) as source,
-    ):
+    async with spoke as api_server, HttpFake(guard) as scoring, HttpFake(prometheus(series(1))) as source:
         place.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **NAMED))
         async with place.agent("--log-level", "debug", spoke=api_server) as agent:
             await until(place.written, what="published")

@@ -187,10 +187,7 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
     _old(hub, "valid", left=600)
     _old(hub, "never-written", left=None)
     place.put()
-    async with (
-        hub as server,
-        place.agent(hub=server),
-    ):
+    async with hub as server, place.agent(hub=server):
         await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
         assert set(hub.scores) == {("c1", "soon"), ("c1", "valid"), ("c1", "never-written")}
         await until(lambda: ("c1", "soon") not in hub.scores, what="the next one goes, too", seconds=700)

@@ -104,9 +104,7 @@ def fleet(*names: str, scorers: tuple[str, ...] = ("cpu",), **values: str) -> li
     """Clusters that these scorers score."""
     return [
         FleetCluster(
-            name=name,
-            scorers=scorers,
-            values={"claim:id.k8s.io": values[name]} if name in values else {},
+            name=name, scorers=scorers, values={"claim:id.k8s.io": values[name]} if name in values else {}
         )
         for name in names
     ]

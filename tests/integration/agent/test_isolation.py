@@ -60,10 +60,7 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(place: Place) -> N
             entry(f"h{number}", scoring=silent[number % 10].url, scoringInterval=1) for number in range(100)
         ]
         place.put(*hanging, entry("well", scoring=scoring.url, scoringInterval=1))
-        async with place.agent(
-            "--request-timeout",
-            "60",
-        ) as agent_:
+        async with place.agent("--request-timeout", "60") as agent_:
             await until(lambda: len(scoring.seen) >= 6, what="the healthy one goes on")
             assert_on_grid(scoring.seen[1:], grid=grid_of("well"), least=4)
             assert "well-score" not in await agent_.failures()
@@ -81,10 +78,7 @@ async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(place
     async with HttpFake(answer) as fake:
         hanging = [entry(f"h{number}", scoring=f"{fake.url}/h", scoringInterval=1) for number in range(100)]
         place.put(*hanging, entry("well", scoring=f"{fake.url}/well", scoringInterval=1))
-        async with place.agent(
-            "--request-timeout",
-            "4",
-        ) as agent_:
+        async with place.agent("--request-timeout", "4") as agent_:
             began = asyncio.get_running_loop().time()
             await until(lambda: len(fake.to("h")) > 100, what="all have hung, some again")
             assert asyncio.get_running_loop().time() - began < 4 * (100 / 8 + 1) + 10

@@ -171,13 +171,7 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
 
 async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
     """With scoringType Query. A change of the cluster is published within seconds."""
-    scene.place.put(
-        scene.entry(
-            "node_cpu_available_ratio; cpu_available_ratio",
-            sourceRange=60,
-            **BY_QUERY,
-        )
-    )
+    scene.place.put(scene.entry("node_cpu_available_ratio; cpu_available_ratio", sourceRange=60, **BY_QUERY))
     async with scene.agent() as agent:
         await until(scene.place.items, what="published")
         assert scene.place.items() == dict.fromkeys([f"cpu-score{one}" for one in ("", "a", "b", "c")], 100)

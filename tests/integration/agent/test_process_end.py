@@ -112,22 +112,10 @@ USAGE = {
     ),
     "no hub": (["run", "--cluster-name", "c"], "--hub-kubeconfig (HUB_KUBECONFIG) is missing"),
     "odd publish": (["run", "--cluster-name", "c", "--publish", "s3"], "write 'hub' or 'dir:PATH'"),
-    "odd address": (
-        [*FILES, "--metrics-address", "8080"],
-        "write HOST:PORT",
-    ),
-    "odd seconds": (
-        [*FILES, "--splay", "1m"],
-        "--splay (SPLAY) is '1m'",
-    ),
-    "odd count": (
-        [*FILES, "--max-answer-bytes", "64M"],
-        "whole number",
-    ),
-    "odd format": (
-        [*FILES, "--log-format", "xml"],
-        "write one of text, json",
-    ),
+    "odd address": ([*FILES, "--metrics-address", "8080"], "write HOST:PORT"),
+    "odd seconds": ([*FILES, "--splay", "1m"], "--splay (SPLAY) is '1m'"),
+    "odd count": ([*FILES, "--max-answer-bytes", "64M"], "whole number"),
+    "odd format": ([*FILES, "--log-format", "xml"], "write one of text, json"),
     "no verb": ([], "usage:"),
 }
 

@@ -92,12 +92,7 @@ def _odd() -> dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]]
             3,
         ),
         "large": (_raw(large), large, {"節點": 6007}, 1),
-        "long-labels": (
-            matrix(_series(LONG, LONG + "b")),
-            _series(LONG, LONG + "b"),
-            {LONG: 7},
-            1,
-        ),
+        "long-labels": (matrix(_series(LONG, LONG + "b")), _series(LONG, LONG + "b"), {LONG: 7}, 1),
         "duplicates": (
             matrix(_series("a", value="7") + _series("a", value="9")),
             _series("a") + _series("a", value="9"),

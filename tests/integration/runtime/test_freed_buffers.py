@@ -19,7 +19,7 @@ from dsf_agent.configuration import settings
 from dsf_agent.configuration.snapshot import parse
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_agent.process import build
 from dsf_agent.publish.publication import Publisher
 from dsf_runtime import answers

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration.snapshot import parse
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.publication import Publisher
 from dsf_agent.publish.store import Stored
@@ -30,14 +30,7 @@ class EmptyStore:
     def wall(self) -> float:
         return 1_700_000_000.0
 
-    async def write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-    ) -> None:
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         del name, scorer, values, valid_until
         self.writes += 1
 

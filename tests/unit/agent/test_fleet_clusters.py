@@ -11,7 +11,7 @@ import pytest
 from dsf_agent.configuration.snapshot import Fleet, Targets, parse
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.store import Stored
 from dsf_agent.scoring import query

@@ -13,12 +13,8 @@ import pytest
 
 from dsf_agent.configuration.snapshot import Snapshot, parse
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics.registry import Metrics
-from dsf_agent.publish.prune import (
-    EMPTY_FACTOR,
-    RECHECK_SECONDS,
-    Pruner,
-)
+from dsf_agent.metrics import Metrics
+from dsf_agent.publish.prune import EMPTY_FACTOR, RECHECK_SECONDS, Pruner
 from dsf_agent.publish.store import Stored
 
 DELAY = 10.0

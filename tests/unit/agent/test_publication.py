@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_agent.publish.publication import AUDIT_SECONDS, Publication, Publisher
 from dsf_agent.publish.store import Stored, labels
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
@@ -64,14 +64,7 @@ class Store:
     def __init__(self, hub: Hub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 
-    async def write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-    ) -> None:
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         self._hub.attempts.append((self._hub.elapsed, self._cluster))
         await asyncio.sleep(self._hub._seconds)
         fault = self._hub.faults.get(self._cluster)
@@ -79,10 +72,7 @@ class Store:
             raise fault
         self._hub.writes.append((self._hub.elapsed, self._cluster, name))
         self._hub.objects[self._cluster, name] = Stored(
-            name=name,
-            values=values,
-            valid_until=valid_until,
-            labels=labels(scorer, hub_scorer=True),
+            name=name, values=values, valid_until=valid_until, labels=labels(scorer, hub_scorer=True)
         )
         if self._cluster in self._hub.lost:
             raise self._hub.lost.pop(self._cluster)

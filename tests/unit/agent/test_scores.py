@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from dsf_agent.metrics.samples import SampleText
+from dsf_agent.metrics import sample_text
 from dsf_agent.scoring import results
 from dsf_agent.scoring.items import DROP_NO_NAME, Items, items_of
 from dsf_agent.scoring.labels import (
@@ -69,11 +69,7 @@ def _items(given_results: list[Result], *, scorer: Summary, size: int = 1000) ->
 
 
 def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
-    text = SampleText()
-    text.add(
-        [label_sets.of(labels).line for labels, _ in given_results], [score for _, score in given_results]
-    )
-    return b"".join(text.pieces())
+    return asyncio.run(sample_text({label_sets.of(labels).line: score for labels, score in given_results}))
 
 
 @example([(("\0", *[""] * (WIDTH - 1)), 0.0)], None, None)

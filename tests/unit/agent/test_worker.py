@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from prometheus_client import generate_latest
 
-from dsf_agent.metrics.registry import Metrics
+from dsf_agent.metrics import Metrics
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.worker import Grid, Scheduler, Worker
 from dsf_runtime.clock import SystemClock

@@ -13,7 +13,7 @@ import promql_parser
 import pytest
 from prometheus_client import CollectorRegistry
 
-from dsf_agent.metrics.registry import Metrics as AgentMetrics
+from dsf_agent.metrics import Metrics as AgentMetrics
 from dsf_runtime.clock import HubClock, SystemClock
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 from tests.support import yamlfast

@@ -4,15 +4,7 @@ import httpcore
 import httpx
 import pytest
 
-from dsf_runtime.answers import (
-    FRAMED_PIECE,
-    HEAD_BYTES,
-    HEAD_LINES,
-    PIECE,
-    ExcessError,
-    HeadStream,
-    limited,
-)
+from dsf_runtime.answers import FRAMED_PIECE, HEAD_BYTES, HEAD_LINES, PIECE, ExcessError, HeadStream, limited
 
 BIG = 1 << 20
 

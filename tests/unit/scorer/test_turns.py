@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dsf_scorer import ScorerApp, Series, Settings, scorer
-from dsf_scorer.http import Message
+from dsf_scorer.app import Message
 from dsf_scorer.testing import Reply, exchange
 
 BODY = b'{"data":[{"metric":{},"values":[[1,"1"]]}]}'

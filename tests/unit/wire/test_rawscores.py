@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsf_agent.metrics.samples import SamplePrefix
+from dsf_agent.metrics import SamplePrefix
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import label_of, selector
 

@@ -1,6 +1,4 @@
-"""The URLs of a scoring API, HTTP requests to it with limits of time and size, and findings about the
-answers.
-"""
+"""The URLs of a scoring API, requests with limits of time and size, and findings about the answers."""
 
 import http.client
 import ssl
@@ -34,9 +32,7 @@ OK, NOTICE, WARNING, ERROR = Severity
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check, which has a stable name such as ``scoring.empty-data``. The hint says what to
-    do.
-    """
+    """The result of a check with a stable name, as ``scoring.empty-data``. The hint says what to do."""
 
     check: str
     severity: Severity
@@ -95,9 +91,7 @@ class Target:
 
     @classmethod
     def parse(cls, url: str, *, scoring_url: str = "") -> Self:
-        """Parses the base URL of a scoring API or the URL of its /config page. Raises UsageError, which says
-        what to write.
-        """
+        """Parses the base URL of a scoring API or that of /config. Raises UsageError with what to write."""
         parts = split_http(url)
         if scoring_url:
             split_http(scoring_url)
@@ -165,9 +159,7 @@ def trouble(check: str, reply: Reply) -> Finding | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """A client on the standard library. It follows no redirects and adds no headers, so that a check sends
-    exactly what it means to.
-    """
+    """A client on the standard library. It follows no redirects, and sends exactly what a check means."""
 
     timeout_seconds: float = 30.0
     """For each read and write; the agent's is the same."""

@@ -21,9 +21,7 @@ POINTS: Final = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """Series as Prometheus writes them, and the scorer's arguments. ``generic``: made up here, so a scorer
-    may ignore them.
-    """
+    """Series as of Prometheus, and arguments. ``generic``: made up, so a scorer may ignore them."""
 
     data: list[dict[str, Any]] = field(default_factory=list)
     arguments: dict[str, Any] | None = None
@@ -97,9 +95,7 @@ MISTAKES: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A request, and what has to come back: scores or an empty list; a 4xx for a mistake; a 401 for
-    strangers.
-    """
+    """A request, and what must come back: scores (maybe none), a 4xx for a mistake, a 401 for strangers."""
 
     name: str
     what: str

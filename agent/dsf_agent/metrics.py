@@ -1,13 +1,22 @@
-"""The agent's own metrics. When a scorer is removed, its series are removed too."""
+"""The page /metrics: the agent's own metrics, and the samples of ``dynamic_score`` as text. When a scorer is
+removed, its series are removed too.
+
+The text of a scorer is rendered once per cycle and only joined at a scrape, so a scrape of 50,000 series is
+cheap. Text format: https://prometheus.io/docs/instrumenting/exposition_formats/. A gauge sample looks the
+same in OpenMetrics.
+"""
 
 import asyncio
+import itertools
 import math
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+import msgspec
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -21,9 +30,64 @@ from prometheus_client.process_collector import ProcessCollector
 
 from dsf_agent import __version__
 from dsf_agent.errors import Reason, Stage
-from dsf_agent.metrics.samples import HEAD
 from dsf_runtime.clock import HubClock
 from dsf_runtime.pages import Page
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
+
+_HELP: Final = "Dynamic score from each scorer, as the scoring API gave it"
+HEAD: Final = f"# HELP {METRIC} {_HELP}\n# TYPE {METRIC} gauge\n".encode()
+MAX_LABEL: Final = 256
+"""Characters of a label value on /metrics. Longer ones are cut, as upstream does; item names are not."""
+
+PIECE_LINES: Final = 2500
+
+_ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+_SPECIAL: Final = re.compile(r'[\\"\n]').search
+
+
+def escape(value: str) -> str:
+    """A label value between its quotes."""
+    if len(value) > MAX_LABEL:
+        value = value[:MAX_LABEL]
+    return value.translate(_ESCAPES)
+
+
+class SamplePrefix:
+    """The text of a sample up to its value, for one scorer on one cluster."""
+
+    def __init__(self, *, cluster: str, score_name: str) -> None:
+        self._head = f'{METRIC}{{{CLUSTER_LABEL}="{escape(cluster)}",ds_node="'
+        self._tail = f'",{SCORE_NAME_LABEL}="{escape(score_name)}"}} '
+
+    def of(self, labels: tuple[str, ...]) -> bytes:
+        """The prefix for these labels, in the order of dsf_wire.dimension.LABELS."""
+        joined = "".join(labels)
+        if _SPECIAL(joined) or len(joined) > MAX_LABEL:
+            labels = tuple([escape(value) for value in labels])
+        node, device, namespace, app, pod, container, meta = labels
+        text = (
+            f'{self._head}{node}",ds_device="{device}",ds_namespace="{namespace}",ds_app="{app}",ds_pod="{pod}"'
+            f',ds_container="{container}",ds_meta="{meta}{self._tail}'
+        )
+        return text.encode("utf-8", "replace")
+
+
+async def sample_text(samples: Mapping[bytes, float]) -> bytes:
+    """The text of finite values, which have their SamplePrefix as key. Lets other tasks run in between."""
+    remaining, pieces = iter(samples.items()), list[bytes]()
+    while batch := list(itertools.islice(remaining, PIECE_LINES)):
+        parts: list[bytes] = [b""] * (2 * len(batch))
+        parts[::2] = [line for line, _ in batch]
+        parts[1::2] = _values([value for _, value in batch])
+        pieces.append(b"".join(parts))
+        await asyncio.sleep(0)
+    return b"".join(pieces)
+
+
+def _values(scores: list[float]) -> list[bytes]:
+    """The shortest text of each number, and a newline. msgspec is six times as fast as repr()."""
+    return (msgspec.json.encode(scores)[1:-1].replace(b",", b"\n,") + b"\n").split(b",")
+
 
 PREFIX: Final = "gitops_dsf_agent_"
 UPSTREAM: Final = "dynamic_scoring_"
@@ -37,18 +101,14 @@ _UPSTREAM_SECONDS: Final = {"fetch": "fetch_seconds", "score": "perform_seconds"
 
 
 class Metrics:
-    """All metrics of the process. ``samples`` holds dynamic_score, which may have tens of thousands of series
-    and is rendered separately.
-    """
+    """All metrics of the process. dynamic_score, which may have many series, is rendered separately."""
 
     def __init__(self, *, cluster: str) -> None:
         # A *_created series per counter would make every scrape larger, and nobody uses it.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         self.samples: dict[str, bytes] = {}
-        """The present text of every scorer. That of a scorer that failed or was removed is dropped, so that
-        no old score looks current.
-        """
+        """Text by scorer, without those that failed or were removed, so that no old score looks current."""
 
         def counter(name: str, text: str, *labels: str, prefix: str = PREFIX) -> Counter:
             return Counter(prefix + name, text, labels, registry=registry)
@@ -57,10 +117,7 @@ class Metrics:
             return Gauge(PREFIX + name, text, labels, registry=registry)
 
         self.requests = counter(
-            "requests",
-            "Scoring cycles by status: success or failure.",
-            *(SCORER, "status"),
-            prefix=UPSTREAM,
+            "requests", "Scoring cycles by status: success or failure.", *(SCORER, "status"), prefix=UPSTREAM
         )
         self.seconds = {
             stage: counter(

@@ -1,1 +1,0 @@
-"""The agent's own metrics, the samples of dynamic_score, and the page that serves both."""
