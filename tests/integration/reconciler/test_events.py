@@ -73,15 +73,6 @@ async def test_the_same_words_are_counted_up_within_an_hour_and_by_another_leade
         assert recorder.outcomes() == {"written": 3, "counted": 2}
 
 
-async def test_an_event_that_the_hub_forgot_is_written_anew() -> None:
-    async with ObjectHub() as hub, hub.api() as api:
-        recorder = Recorder(api)
-        await recorder.say()
-        hub.objects.clear()
-        await recorder.say()
-        assert [event["count"] for event in written(hub)] == [1]
-
-
 async def test_refusals_and_silence_are_borne() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         hub.refusals["POST events"] = [403, 500, 0]

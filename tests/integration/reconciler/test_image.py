@@ -3,7 +3,6 @@ plain user, what the Deployment starts.
 """
 
 import json
-import re
 import shlex
 import shutil
 import tomllib
@@ -49,17 +48,6 @@ def copied(target: Path) -> Path:
             else:
                 shutil.copy(ROOT / source, place)
     return target
-
-
-def test_git_and_ssh_are_there_for_a_user_that_has_a_name() -> None:
-    """ssh says "No user exists for uid" otherwise."""
-    system = texts(FINAL, "RUN")[0]
-    assert {"git", "openssh-client", "ca-certificates"} <= set(system.split())
-    (user,) = texts(FINAL, "USER")
-    assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", user)
-    assert f"useradd --uid {user.partition(':')[0]} " in system
-    order = [name for name, _ in FINAL]
-    assert not {"RUN", "COPY", "ADD"} & set(order[order.index("USER") :])
 
 
 def test_what_it_starts_is_what_the_deployment_asks_for() -> None:

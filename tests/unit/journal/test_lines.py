@@ -87,15 +87,6 @@ def test_a_large_decision_is_recorded_by_what_left_and_joined() -> None:
     assert gone.from_ is None
 
 
-def test_the_decision_before_follows_from_the_new_one() -> None:
-    found = new_record(
-        placement="argocd/portal", number=1, time=AT, kind="Change", before={"a", "b"}, after={"b", "c"}
-    )
-    assert found.from_ == ("a", "b")
-    start = new_record(placement="argocd/portal", number=1, time=AT, kind="Start", before=None, after={"a"})
-    assert (start.from_, start.left, start.joined) == (None, (), ())
-
-
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
 def test_a_time_that_does_not_exist_in_utc_is_a_bad_line(time: str) -> None:
     line = encode(record()).replace(b"2026-06-01T03:12:07.123000Z", time.encode())

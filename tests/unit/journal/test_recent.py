@@ -35,7 +35,3 @@ def test_scores_of_forgotten_records_stay(since: float, most: int, kept: list[in
     found = recent(RECORDS, since=since, most=most)
     assert [each.number for each in found] == kept
     assert list(values_at(found)) == list(values_at(RECORDS))[-len(kept) :]
-
-
-def test_nothing_is_recent_of_nothing() -> None:
-    assert recent([], since=0, most=9) == []

@@ -315,17 +315,6 @@ async def test_a_new_holder_is_one_transition_and_a_new_beginning() -> None:
         before = found
 
 
-async def test_a_replica_takes_its_own_lease_again_at_once() -> None:
-    """Its process started anew under the same name, or its own last write arrived without an answer."""
-
-    store = Store()
-    one = lease(store)
-    store.write({"holderIdentity": "one", "leaseDurationSeconds": DURATION, "renewTime": "then"})
-    began = now()
-    await one.acquire()
-    assert now() == began
-
-
 async def test_a_claim_that_is_nearly_over_when_the_hub_answers_is_renewed_first() -> None:
     """Nothing is done with a claim that ends at once."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.forge.forge import CLOSED_BY_US, ForgeError
+from gitops_dsf.forge.forge import ForgeError
 from gitops_dsf.forge.forges import GitHub
 from gitops_dsf.reconciler import forge as module
 from gitops_dsf.reconciler.forge import ANSWER_BYTES, Sender
@@ -52,41 +52,10 @@ def github(tmp_path: Path) -> Iterator[PullRequestServer]:
     assert server.violations == []
 
 
-async def test_a_request_is_opened_found_and_closed(github: PullRequestServer) -> None:
-    github.branch("gitops-dsf/locks-cpu-1")
-    forge = github.client()
-    assert await forge.latest("gitops-dsf/locks-cpu-1") is None
-    request = await forge.open(branch="gitops-dsf/locks-cpu-1", title="Accept", body="Because")
-    assert request.number == 1
-    assert request.is_open
-    assert await forge.latest("gitops-dsf/locks-cpu-1") == request
-    await forge.close(request, why="Superseded by #2.")
-    closed = await forge.latest("gitops-dsf/locks-cpu-1")
-    assert closed is not None
-    assert not closed.is_open
-    assert not closed.refused, "we closed it"
-    assert github.server.pulls[0].body == f"Because\n\nSuperseded by #2.\n{CLOSED_BY_US}"
-
-
 async def test_what_github_will_not_open_is_told(github: PullRequestServer) -> None:
     forge = github.client()
     with pytest.raises(ForgeError, match=r"422 .*Validation Failed"):
         await forge.open(branch="none", title="A", body="B")
-
-
-async def test_people_decide_by_merging_or_closing_and_the_newest_counts(github: PullRequestServer) -> None:
-    github.branch("a")
-    forge = github.client()
-    await forge.open(branch="a", title="A", body="B")
-    github.server.close(1)
-    found = await forge.latest("a")
-    assert found is not None
-    assert found.refused
-    await forge.open(branch="a", title="A", body="B")
-    github.server.merge(2)
-    found = await forge.latest("a")
-    assert found is not None
-    assert (found.number, found.is_open, found.refused) == (2, False, False)
 
 
 async def test_forks_do_not_count(github: PullRequestServer) -> None:

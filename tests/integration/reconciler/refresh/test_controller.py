@@ -8,10 +8,9 @@ from contextlib import asynccontextmanager
 
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
-from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.refresh import AGAIN_SECONDS, RefreshController
-from gitops_dsf.reconciler.shared import Shared
 from tests.integration.reconciler.moves.movehub import NAMESPACE, SETS, MoveHub
+from tests.integration.reconciler.replica import Replica, running
 from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
 
@@ -19,19 +18,12 @@ ANNOTATION = "argocd.argoproj.io/application-set-refresh"
 ASKED = f"PATCH {SETS}/web"
 
 
-class Leader:
-    """One leader's controller with a clock that stands still until a test moves it."""
+class Leader(Replica):
+    """One leader's controller."""
 
     def __init__(self, hub: ObjectHub, api: HubApi) -> None:
-        self.hub, self.metrics, self.now = hub, Metrics(), 1000.0
-        self.shared = Shared(
-            api=api,
-            metrics=self.metrics,
-            hub_namespace="hub",
-            argocd_namespace=NAMESPACE,
-            clock=lambda: self.now,
-        )
-        self.view = self.shared.view
+        super().__init__(api)
+        self.hub = hub
 
     async def after(self, seconds: float) -> None:
         """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes the
@@ -48,21 +40,14 @@ class Leader:
     def asked(self) -> int:
         return self.hub.asked.count(ASKED)
 
-    def metric(self, name: str, **labels: str) -> float | None:
-        return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
-
 
 @asynccontextmanager
 async def leading() -> AsyncIterator[tuple[MoveHub, Leader]]:
     async with ObjectHub() as hub, hub.api() as api:
         scene, leader = MoveHub(hub), Leader(hub, api)
-        task = asyncio.create_task(RefreshController(leader.shared).run())
-        try:
+        async with running(RefreshController(leader.shared)):
             await leader.after(0)
             yield scene, leader
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_it_asks_once_when_a_decision_held_still_and_never_for_an_empty_one() -> None:

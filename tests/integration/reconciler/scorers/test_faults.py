@@ -3,7 +3,6 @@ the condition.
 """
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,14 +65,14 @@ def test_certificates(authority: Authority, tmp_path: Path) -> None:
     assert "IP address mismatch" in message
 
 
-def test_plain_http_behind_https_is_no_certificate_fault(pages: PageServer) -> None:
+def test_what_is_not_reached(pages: PageServer) -> None:
+    """Plain HTTP behind https, a name that nobody has, and a port that nobody serves."""
     assert verdict(probed(pages.url.replace("http:", "https:")))[0] == "Connection"
-
-
-def test_a_name_that_nobody_has() -> None:
     reason, message = verdict(probed("http://does-not-exist.invalid"))
     assert reason == "DNS"
     assert "does-not-exist.invalid/healthz: the host name is not known here" in message
+    reason, message = verdict(probed("http://127.0.0.1:1"))
+    assert (reason, "Connection refused" in message) == ("Connection", True)
 
 
 def test_a_server_that_says_nothing(pages: PageServer) -> None:
@@ -81,14 +80,6 @@ def test_a_server_that_says_nothing(pages: PageServer) -> None:
     message = f"{pages.url}/healthz gave no complete answer within 1 s"
     assert verdict(probed(pages.url, seconds=1.0)) == ("Timeout", message)
     assert pages.asked["/config"] == 0
-
-
-def test_a_port_that_nobody_serves() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        reason, message = verdict(probed(f"http://127.0.0.1:{taken.getsockname()[1]}"))
-    assert reason == "Connection"
-    assert "Connection refused" in message
 
 
 def test_a_bad_status_is_an_answer_and_config_is_still_asked(pages: PageServer) -> None:

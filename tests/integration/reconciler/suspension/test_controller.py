@@ -170,17 +170,6 @@ async def test_who_writes_in_between_is_read_first(hub: SuspensionHub) -> None:
         assert len(hub.server.events("Suspended")) == 1
 
 
-async def test_two_that_create_it_at_once(hub: SuspensionHub) -> None:
-    def somebody(word: str) -> None:
-        if word == "POST configmaps":
-            hub.server.between = lambda _: None
-            hub.write("[]", **OURS)
-
-    hub.server.between = somebody
-    async with hub.suspending():
-        await suspend(hub)
-
-
 async def test_a_hub_that_refuses_or_is_away_is_asked_again_and_nothing_is_said_that_is_not_so(
     hub: SuspensionHub,
 ) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.hub.freshness import grace
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.timestamp import moment_of
 from gitops_dsf.reconciler.freshness import Assessment, assess
@@ -78,10 +77,6 @@ UNMASKED = "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): t
 def test_what_is_said(scores: dict[str, Score], expected: str, more: dict[str, Any], said: str) -> None:
     found = assessed(scores, expected, **more)
     assert f"{found.status} {found.reason} {found.message}".startswith(said)
-
-
-def test_time_that_a_new_one_has() -> None:
-    assert (grace(made().interval), grace(made(interval=100).interval)) == (120, 200)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,6 @@ def page(*clusters: str, placement: str = "web") -> PlacementDecision:
     return decision_of(namespace="argocd", name="page", placement=placement, clusters=clusters)
 
 
-def test_a_first_sight() -> None:
-    decisions = DecisionSets()
-    assert decisions.observe([page("a"), page("b")], 1) == {"web"}
-    assert decisions.get("web") == DecisionSet(clusters=frozenset("ab"), since=1)
-    assert decisions.get("other") is None
-
-
 def test_only_the_union_counts() -> None:
     decisions = DecisionSets()
     decisions.observe([page("a"), page("b")], 1)

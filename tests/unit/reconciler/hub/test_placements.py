@@ -1,18 +1,14 @@
 """What is kept of a PlacementSummary."""
 
-import json
 from typing import Any
-
-import msgspec
 
 from gitops_dsf.hub.placements import PlacementSummary, RankedBy
 from gitops_dsf.reconciler.hub.kinds import placement
+from tests.unit.reconciler.freshness.hubobjects import raw
 
 
 def read(**spec: Any) -> PlacementSummary:
-    return placement(
-        msgspec.Raw(json.dumps({"metadata": {"name": "web", "uid": "u"}, "spec": spec}).encode())
-    )[1]
+    return placement(raw({"metadata": {"name": "web", "uid": "u"}, "spec": spec}))[1]
 
 
 def predicate(**selector: Any) -> dict[str, Any]:

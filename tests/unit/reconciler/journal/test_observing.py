@@ -10,7 +10,6 @@ from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.observing import SETTLE_SECONDS, Move, observe
 
-PLACEMENTS = {"portal": PlacementSummary("uid-1", 1, ())}
 MANY = [f"c{number}" for number in range(200)]
 
 
@@ -20,14 +19,13 @@ def seen(
     since: float = 100.0,
     now: float = 200.0,
     started: float = 0.0,
-    placements: dict[str, PlacementSummary] = PLACEMENTS,
     unnamed: dict[str, frozenset[str]] | None = None,
 ) -> tuple[list[Move], float | None]:
     decisions = DecisionSets()
     page = decision_of(namespace="argocd", name="page", placement="portal", clusters=clusters)
     decisions.observe([page], since)
     return observe(
-        placements,
+        {"portal": PlacementSummary("uid-1", 1, ())},
         namespace="argocd",
         decisions=decisions,
         last={"argocd/portal": last} if last is not None else {},
@@ -48,10 +46,6 @@ def last(*clusters: str, number: int = 7, uid: str = "uid-1") -> Record:
         after=clusters,
         uid=uid,
     )
-
-
-def test_the_decision_of_the_last_record_needs_none() -> None:
-    assert seen("eu-1", last=last("eu-1")) == ([], None)
 
 
 def test_a_change_waits_until_it_is_settled() -> None:
@@ -91,7 +85,3 @@ def test_a_leader_that_recorded_a_large_decision_knows_it() -> None:
     unnamed = {last(*MANY).id: frozenset(MANY)}
     ((record, before, _),), _ = seen("c0", last=last(*MANY), unnamed=unnamed)
     assert (record.kind, before, record.more) == ("Change", {*MANY}, 99)
-
-
-def test_a_deleted_placement_needs_no_record() -> None:
-    assert not seen("eu-2", last=last("eu-1"), placements={})[0]

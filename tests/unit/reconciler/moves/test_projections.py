@@ -1,15 +1,14 @@
 """What is kept of ApplicationSets and Applications, and whose moves are completed."""
 
-import json
 from typing import Any
 
-import msgspec
 import pytest
 
 from gitops_dsf.hub.applicationsets import TIMEOUT_SECONDS, ApplicationSet, Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.kinds import application, application_set
 from gitops_dsf.repository.model.application import Moves
+from tests.unit.reconciler.freshness.hubobjects import raw
 
 GENERATOR: dict[str, Any] = {
     "configMapRef": "gitops-dsf-placements",
@@ -18,10 +17,6 @@ GENERATOR: dict[str, Any] = {
 }
 HOLLOW = {"metadata": {}, "spec": {"destination": {}, "project": ""}}
 """What Argo CD writes into every generator when it updates an ApplicationSet."""
-
-
-def raw(item: Any) -> msgspec.Raw:
-    return msgspec.Raw(json.dumps(item).encode())
 
 
 def made(
@@ -94,58 +89,44 @@ def test_moves_with_labels_and_claims_of_clusters_are_completed() -> None:
     assert found.placements == {"web"}
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        merged({**EAST, "clusterName": "west"}),
-        merged("east"),
-        merged(EAST, mergeKeys=["server"]),
-        merged(EAST, template={"metadata": {"name": "other"}}),
-        merged(EAST, decisions=generator(name="decision-1")),
-        {**merged(EAST), "selector": {"matchLabels": {"name": "east"}}},
-    ],
-)
-def test_a_merge_that_says_more_is_not_understood(changed: dict[str, Any]) -> None:
-    found = made(generators=[changed])
-    assert found.handover is None
-    assert found.obstacle.startswith("its generators are not one clusterDecisionResource")
-
-
 GROUP_A = {"matchLabels": {PLACEMENT_LABEL: "web", "group": "a"}}
 ANY_GROUP = {**GENERATOR["labelSelector"], "matchExpressions": [{"key": "group", "operator": "Exists"}]}
+GENERATORS = "its generators are not one clusterDecisionResource"
+NAMES = "the names of its Applications"
 
 
 @pytest.mark.parametrize(
-    "generators",
+    ("changed", "obstacle"),
     [
-        [],
-        [generator(), {"clusters": {}}],
-        [{**generator(), "selector": {"matchLabels": {"a": "b"}}}],
-        [generator(name="web-decision-1")],
-        [generator(template={"metadata": {"name": "other"}})],
-        [generator(labelSelector=GROUP_A)],
-        [generator(labelSelector=ANY_GROUP)],
-        [{"matrix": {"generators": [generator(), {"list": {}}]}}],
+        *(
+            ({"generators": generators}, GENERATORS)
+            for generators in (
+                [],
+                [generator(), {"clusters": {}}],
+                [{**generator(), "selector": {"matchLabels": {"a": "b"}}}],
+                [generator(name="web-decision-1")],
+                [generator(template={"metadata": {"name": "other"}})],
+                [generator(labelSelector=GROUP_A)],
+                [generator(labelSelector=ANY_GROUP)],
+                [{"matrix": {"generators": [generator(), {"list": {}}]}}],
+                [merged({**EAST, "clusterName": "west"})],
+                [merged("east")],
+                [merged(EAST, mergeKeys=["server"])],
+                [merged(EAST, template={"metadata": {"name": "other"}})],
+                [merged(EAST, decisions=generator(name="decision-1"))],
+                [{**merged(EAST), "selector": {"matchLabels": {"name": "east"}}}],
+            )
+        ),
+        ({"name": "web"}, NAMES),
+        ({"name": "web-{{.name}}-{{.score}}"}, NAMES),
+        ({"name": "web-{{.name}}", "templatePatch": "metadata: {}"}, NAMES),
     ],
 )
-def test_a_generator_that_says_more_than_the_decision_is_an_obstacle(generators: list[Any]) -> None:
-    found = made(generators=generators)
-    assert found.handover is None
-    assert "clusterDecisionResource" in found.obstacle
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"name": "web"},
-        {"name": "web-{{.name}}-{{.score}}"},
-        {"name": "web-{{.name}}", "templatePatch": "metadata: {}"},
-    ],
-)
-def test_a_name_that_cannot_be_foretold_is_an_obstacle(changed: dict[str, Any]) -> None:
+def test_what_is_not_understood_whole_is_an_obstacle(changed: dict[str, Any], obstacle: str) -> None:
+    """Generators that say more than the decision, and names that cannot be foretold."""
     found = made(**changed)
     assert found.handover is None
-    assert "names of its Applications" in found.obstacle
+    assert found.obstacle.startswith(obstacle)
 
 
 @pytest.mark.parametrize("name", ["{{name}}-web", "{{ .name }}-web", "{{- .clusterName -}}-web"])

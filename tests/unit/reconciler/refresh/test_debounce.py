@@ -7,7 +7,7 @@ from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
-from gitops_dsf.reconciler.refresh import AGAIN_SECONDS, BETWEEN_SECONDS, RefreshDebounce
+from gitops_dsf.reconciler.refresh import BETWEEN_SECONDS, RefreshDebounce
 
 
 def page(*clusters: str, placement: str = "web") -> PlacementDecision:
@@ -59,19 +59,6 @@ def test_one_application_set_is_refreshed_at_most_every_ten_seconds() -> None:
     debounce.decisions.observe([page("b")], 5)
     assert debounce.due({"web": follower()}, 10) == ([], 5 + BETWEEN_SECONDS - 10)
     assert names(debounce, {"web": follower()}, 15) == ["web"]
-
-
-def test_an_annotation_that_is_still_there_is_written_anew() -> None:
-    debounce = RefreshDebounce(decisions=DecisionSets())
-    debounce.decisions.observe([page("a")], 0)
-    assert names(debounce, {"web": follower()}, 5) == ["web"]
-    asked = {"web": follower(asked=True)}
-    for before in (5, 5 + AGAIN_SECONDS):
-        assert debounce.due(asked, before) == ([], AGAIN_SECONDS)
-        (due,), _ = debounce.due(asked, before + AGAIN_SECONDS)
-        assert due.again
-        debounce.refreshed(due, before + AGAIN_SECONDS)
-    assert debounce.due({"web": follower()}, 1000) == ([], None), "Argo CD looked"
 
 
 def test_followers_of_several_placements_wait_for_all_and_strangers_for_none() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
-from gitops_dsf.reconciler.hub.kinds import application_set, decision_page, scorer
+from gitops_dsf.reconciler.hub.kinds import application_set, decision_page
 from gitops_dsf.reconciler.scorers.probes import (
     FAILURES,
     SUCCESSES,
@@ -25,14 +25,11 @@ from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, Page
 from tests.support.apiserver import merged
 from tests.support.fleets import JSON_VALUES
+from tests.unit.reconciler.freshness import hubobjects
 
 GOOD = Page(url="http://a/healthz", media="", body=b"ok")
 BAD = Fault(reason="Status", message="answers 500")
 AWAY = Fault(reason="Timeout", message="no answer")
-
-
-def raw(item: Any) -> msgspec.Raw:
-    return msgspec.Raw(json.dumps(item).encode())
 
 
 def made(status: Any = None, **spec: Any) -> DynamicScorer:
@@ -43,17 +40,8 @@ def made(status: Any = None, **spec: Any) -> DynamicScorer:
         "params": {"query": "up", "range": 60, "step": 5},
     }
     scoring = {"host": "http://a", "path": "/scoring", "params": {"name": "cpu", "interval": 5}}
-    whole = {
-        "configURL": "http://a/config",
-        "configSyncMode": "Full",
-        "source": source,
-        "scoring": scoring,
-        "scoreTTLSeconds": 900,
-        **spec,
-    }
-    return scorer(
-        raw({"metadata": {"name": "cpu", "generation": 3, "uid": "u"}, "spec": whole, "status": status or {}})
-    )[1]
+    whole = {"configSyncMode": "Full", "source": source, "scoring": scoring, **spec}
+    return msgspec.structs.replace(hubobjects.made(generation=3, **whole), status=status or {})
 
 
 def after(*answers: Page | Fault, start: Health | None = None) -> Health:
@@ -176,7 +164,7 @@ def test_little_is_kept_of_each_object() -> None:
     page: Any = {"metadata": {"name": "web-1", "labels": {label: "web"}}}
     for decisions, clusters in (([{"clusterName": "c1", "reason": ""}], {"c1"}), (None, frozenset())):
         page["status"] = {"decisions": decisions}
-        assert set(decision_page(raw(page))[1].cluster_names) == clusters
+        assert set(decision_page(hubobjects.raw(page))[1].cluster_names) == clusters
     either = {"matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]}
     one, other = (
         {"clusterDecisionResource": {"labelSelector": selector}}
@@ -185,7 +173,7 @@ def test_little_is_kept_of_each_object() -> None:
     generators = [one, {"matrix": {"generators": [{"list": {}}, other]}}]
     annotations = {"argocd.argoproj.io/application-set-refresh": "true"}
     metadata = {"name": "web", "uid": "7", "annotations": annotations}
-    name, found = application_set(raw({"metadata": metadata, "spec": {"generators": generators}}))
+    name, found = application_set(hubobjects.raw({"metadata": metadata, "spec": {"generators": generators}}))
     assert (name, found.uid, found.placements, found.asked) == ("web", "7", {"web", "a", "b"}, True)
 
 
