@@ -266,11 +266,7 @@ def _feed(args: argparse.Namespace, builder: "BacktestBuilder", step: "Step", li
 
 
 async def _feed_score(
-    args: argparse.Namespace,
-    builder: "BacktestBuilder",
-    store: "MetricStore",
-    asked: "Asked",
-    step: "Step",
+    args: argparse.Namespace, builder: "BacktestBuilder", store: "MetricStore", asked: "Asked", step: "Step"
 ) -> list[str]:
     from gitops_dsf.backtest.rawscores import evaluated, exported, query_of, results
 

@@ -15,7 +15,7 @@ from gitops_dsf.errors import UsageError
 if TYPE_CHECKING:
     from gitops_dsf.cli.schematree import PacedPlacement
     from gitops_dsf.hub.snapshot import HubData
-    from gitops_dsf.simulator import Explanation, Verdict
+    from gitops_dsf.simulator import Verdict
     from gitops_dsf.views.preview.version import FleetVersion
 
 DESCRIPTION = """\
@@ -64,6 +64,9 @@ def run(args: argparse.Namespace) -> int:
         args.directory, args.cluster = Path(args.cluster), None
     import difflib
 
+    import msgspec
+
+    from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
     from gitops_dsf.simulator import explain, simulate
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked
     from gitops_dsf.views.preview.paced import is_paced
@@ -95,7 +98,22 @@ def run(args: argparse.Namespace) -> int:
             + (f"; did you mean {' or '.join(close)}?" if close else "")
         )
     explanation = explain(verdict, args.cluster, spans=fleet.spans)
-    sys.stdout.write(_json(explanation, data) if args.output == "json" else _text(explanation, data))
+    unranked = data.snapshot is None and explanation.rank is not None
+    if unranked:
+        unknown = dict.fromkeys(("selected", "rank", "points", "rival", "rival_points", "margin"))
+        reason = "it passes the filters; without scores its rank is unknown"
+        explanation = msgspec.structs.replace(
+            explanation, reason=reason, contributions=(), flips=(), **unknown
+        )
+    if args.output == "json":
+        shown = msgspec.to_builtins(explanation)
+        sys.stdout.write(json_text({"hub": data.shown(), "filtersOnly": data.snapshot is None, **shown}))
+    elif unranked:
+        where = f"{explanation.placement}, cluster {explanation.cluster}"
+        sys.stdout.write(printable_lines((data.describe(), "", f"{where}: {explanation.reason}")))
+    else:
+        text = explanation_text(explanation, placement=explanation.placement)
+        sys.stdout.write(f"{printable(data.describe())}\n\n{text}{what_would_flip(explanation)}")
     return 0
 
 
@@ -166,28 +184,3 @@ def _placement(
         f"{printable(data.describe())}\n\n{placement_text(written)}{paced}\n{shown}"
         f"\nwhy one of them is in or out{source}: gitops-dsf explain {key} CLUSTER\n"
     )
-
-
-def _json(explanation: "Explanation", data: "HubData") -> str:
-    import msgspec
-
-    if data.snapshot is None and explanation.rank is not None:
-        unknown = dict.fromkeys(("selected", "rank", "points", "rival", "rival_points", "margin"))
-        explanation = msgspec.structs.replace(
-            explanation, reason=_UNRANKED, contributions=(), flips=(), **unknown
-        )
-    shown = msgspec.to_builtins(explanation)
-    return json_text({"hub": data.shown(), "filtersOnly": data.snapshot is None, **shown})
-
-
-_UNRANKED = "it passes the filters; without scores its rank is unknown"
-
-
-def _text(explanation: "Explanation", data: "HubData") -> str:
-    if data.snapshot is None and explanation.rank is not None:
-        where = f"{explanation.placement}, cluster {explanation.cluster}"
-        return printable_lines((data.describe(), "", f"{where}: {_UNRANKED}"))
-    from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
-
-    text = explanation_text(explanation, placement=explanation.placement)
-    return f"{printable(data.describe())}\n\n{text}{what_would_flip(explanation)}"

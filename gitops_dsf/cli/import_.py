@@ -56,10 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read a hub through this context of the kubeconfig; the current one by default",
     )
     parser.add_argument(
-        "--kubeconfig",
-        metavar="FILE",
-        type=Path,
-        help="in place of $KUBECONFIG or ~/.kube/config",
+        "--kubeconfig", metavar="FILE", type=Path, help="in place of $KUBECONFIG or ~/.kube/config"
     )
     parser.add_argument(
         "--label",

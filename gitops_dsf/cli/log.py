@@ -111,11 +111,7 @@ def _last(records: "Iterable[Record]") -> "list[Record]":
 
 
 def _read(
-    args: argparse.Namespace,
-    *,
-    about: str | None = None,
-    since: float | None = None,
-    explained: bool = True,
+    args: argparse.Namespace, *, about: str | None = None, since: float | None = None, explained: bool = True
 ) -> "Read":
     """Reads the journal, and says on standard error which lines it skipped. Raises UsageError.
 

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     )
     verdicts = [simulate(state, key, data.now) for key in keys]
     if args.output == "json":
-        sys.stdout.write(verdicts_json(verdicts, data))
+        sys.stdout.write(json_text(verdicts_content(verdicts, data)))
         return 0
     sys.stdout.write(printable_lines((data.describe(),)))
     if not keys:
@@ -117,11 +117,6 @@ def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
         lines.append("... and more")
     sys.stdout.write(printable_lines(lines))
     return 0
-
-
-def verdicts_json(verdicts: "list[Verdict]", data: "HubData") -> str:
-    """Formats verdicts as JSON."""
-    return json_text(verdicts_content(verdicts, data))
 
 
 def verdicts_content(verdicts: "list[Verdict]", data: "HubData") -> dict[str, Any]:

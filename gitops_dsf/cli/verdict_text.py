@@ -158,10 +158,7 @@ def explanation_text(explanation: Explanation | ClusterReason, *, placement: str
     selected = "selected" if explanation.selected else "not selected"
     dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
     text = printable_lines(
-        (
-            f"{placement}, cluster {explanation.cluster}: {selected}",
-            f"  {dropped}{explanation.reason}",
-        )
+        (f"{placement}, cluster {explanation.cluster}: {selected}", f"  {dropped}{explanation.reason}")
     )
     return f"{text}\n{_contributions(explanation)}" if explanation.contributions else text
 

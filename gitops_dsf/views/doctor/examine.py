@@ -9,16 +9,7 @@ from msgspec import structs
 from dsf_wire.constants import ADDON_NAME, DSF_GROUP
 from dsf_wire.text import printable
 from gitops_dsf.hub.unread import Why
-from gitops_dsf.views.doctor.checks import (
-    argocd,
-    decisions,
-    moves,
-    ocm,
-    runtime,
-    scores,
-    secrets,
-    upstream,
-)
+from gitops_dsf.views.doctor.checks import argocd, decisions, moves, ocm, runtime, scores, secrets, upstream
 from gitops_dsf.views.doctor.checks.upstream import delivers
 from gitops_dsf.views.doctor.facts import Facts, Need, Source, name_of
 from gitops_dsf.views.doctor.finding import RIGHTS, Finding, State, findings_of
@@ -78,11 +69,7 @@ CHECKS: Final = (
     Check(id="argocd-settings", run=argocd.settings, needs=(Source.ARGOCD_SETTINGS,)),
     Check(id="argocd-delivery", run=argocd.delivery, needs=(Source.DELIVERY,)),
     Check(id="placements", run=decisions.placements, needs=(Part.PLACEMENTS,)),
-    Check(
-        id="applicationsets",
-        run=decisions.application_sets,
-        needs=(Part.APPLICATION_SETS,),
-    ),
+    Check(id="applicationsets", run=decisions.application_sets, needs=(Part.APPLICATION_SETS,)),
     Check(
         id="cluster-secrets",
         run=secrets.clusters,
@@ -101,9 +88,7 @@ CHECKS: Final = (
     Check(id="paced-moves", run=moves.paced, needs=(Part.PLACEMENTS,)),
     Check(id="maintenance", run=moves.windows, needs=(Part.MOVES,)),
     Check(
-        id="refuges",
-        run=moves.planned,
-        needs=(Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS),
+        id="refuges", run=moves.planned, needs=(Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS)
     ),
     Check(id="reconciler", run=runtime.reconciler, needs=(Source.LEASES,), ours=True),
 )

@@ -7,8 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
-from gitops_dsf.views.preview.fields import FieldChange, field_changes
-from gitops_dsf.views.preview.scorers import Change, ScorerChange, altered
+from gitops_dsf.views.preview.scorers import Change, FieldChange, ScorerChange, altered, field_changes
 from gitops_dsf.views.preview.version import FleetVersion
 
 _PLACES: Final = frozenset(

@@ -1,6 +1,7 @@
 """Paced moves: what is under way, and what waits for what; and where applications go when a cluster fails."""
 
 from collections.abc import Collection, Iterator
+from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -10,6 +11,8 @@ from gitops_dsf.pacing.refuges import by_lost_cluster, published_refuges
 from gitops_dsf.pacing.stored import StoredMoves
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.wording import names_text
+
+_View = TypeVar("_View", bound=Struct)
 
 
 class MoveView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
@@ -81,25 +84,20 @@ def queue_view(
         return (placements is None or placement in placements) and (cluster is None or cluster in clusters)
 
     under_way = tuple(
-        MoveView(
-            placement=each.placement,
+        _view(
+            MoveView,
+            each,
             source=each.source or None,
-            target=each.target,
             phase=str(each.phase),
             since=timestamp_of(each.since),
-            admitted=each.admitted,
         )
         for each in moves.ledger.under_way
         if shown(each.placement, each.source, each.target)
     )
     waiting = tuple(
-        WaitingView(
-            placement=each.placement,
-            source=each.source,
-            target=each.target,
-            points=each.points,
-            reason=each.reason,
-            message=each.message,
+        _view(
+            WaitingView,
+            each,
             since=timestamp_of(each.since),
             until=None if each.until is None else timestamp_of(each.until),
         )
@@ -107,21 +105,19 @@ def queue_view(
         if shown(each.placement, each.source, each.target)
     )
     draining = tuple(
-        DrainView(
-            cluster=each.cluster,
-            maintenance=each.maintenance,
-            until=timestamp_of(each.until),
-            count=each.count,
-            left=each.left,
-            stays=each.stays,
-            late=each.late,
-        )
+        _view(DrainView, each, until=timestamp_of(each.until))
         for each in moves.maintenance.drains
         if cluster in (None, each.cluster)
     )
     if not (under_way or waiting or draining):
         return None
     return QueueView(under_way=under_way, waiting=waiting, draining=draining or UNSET)
+
+
+def _view(kind: type[_View], stored: object, **shown: object) -> _View:
+    """A view of what is stored, with these fields in words."""
+    same = {name: getattr(stored, name) for name in kind.__struct_fields__ if name not in shown}
+    return kind(**same, **shown)
 
 
 def waiting_text(each: WaitingView) -> str:

@@ -1,7 +1,7 @@
 """Changed fields as people name them."""
 
-from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.markdown import value_text
+from gitops_dsf.views.preview.scorers import FieldChange, field_changes
 
 
 def term(name: str, weight: int) -> dict[str, object]:
