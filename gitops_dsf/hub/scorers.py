@@ -34,6 +34,8 @@ class Params(Struct, frozen=True):
 
 
 class SecretRef(Struct, frozen=True):
+    """A Secret, or a ConfigMap with CAs."""
+
     name: str = ""
 
 
@@ -60,6 +62,7 @@ class OAuth2(
         "client_secret_ref": "clientSecretRef",
         "token_url": "tokenURL",
         "client_authentication": "clientAuthentication",
+        "ca_config_map_ref": "caConfigMapRef",
     },
 ):
     client_secret_ref: ClientSecret | None = None
@@ -67,12 +70,14 @@ class OAuth2(
     scopes: tuple[str, ...] = ()
     audience: str = ""
     client_authentication: str = ""
+    ca_config_map_ref: KeyRef | None = None
 
 
 class Auth(Struct, frozen=True, rename="camel"):
     token_secret_ref: KeyRef | None = None
     oauth2: OAuth2 | None = None
     client_certificate_secret_ref: CertificateSecret | None = None
+    ca_config_map_ref: KeyRef | None = None
 
     @property
     def secrets(self) -> frozenset[str]:

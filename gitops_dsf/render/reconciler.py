@@ -78,11 +78,13 @@ def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]
     if settings.config_credentials:
         args.append(f"--credentials={SECRETS_DIR}")
     for index, name in enumerate(settings.config_credentials):
-        # Volumes of their own: a projected one would have to list the keys to give each Secret a folder.
+        # Volumes of their own: one for all would have to list the keys to give each Secret a folder. A key
+        # that both have is the Secret's, which comes last.
         mounts.append(
             {"name": f"credentials-{index}", "mountPath": f"{SECRETS_DIR}/{name}", "readOnly": True}
         )
-        volumes.append({"name": f"credentials-{index}", "secret": {"secretName": name, "optional": True}})
+        sources = [{kind: {"name": name, "optional": True}} for kind in ("configMap", "secret")]
+        volumes.append({"name": f"credentials-{index}", "projected": {"sources": sources}})
     yield from filled(
         "reconciler.yaml",
         namespace=namespace,

@@ -1,22 +1,23 @@
-"""Credentials for the pages of a scoring API: those that scoring.auth of its scorer names, from the files of
-Secrets. The files are read for each use, so a rotated Secret takes effect at once. No message holds a secret.
+"""Credentials and private CAs for the pages of a scoring API: those that scoring.auth of its scorer names,
+from the files of Secrets and ConfigMaps. The files are read for each use, so a rotated Secret takes effect at
+once. No message holds a secret.
 """
 
 import asyncio
 import hashlib
 import ssl
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import httpx
 
-from dsf_runtime.oauth2 import AccessTokens, Ask, Client, TokenError
+from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire.headers import value_fault
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
-from gitops_dsf.hub.scorers import Auth, CertificateSecret, OAuth2
+from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
 from gitops_dsf.hub.urls import host_of
 
 FILE_BYTES: Final = 1024 * 1024
@@ -26,12 +27,18 @@ _GIVE: Final = (
 )
 
 
+AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
+"""Sends the request of a client, with this trust, and returns the body of a good answer. Raises
+TokenError.
+"""
+
+
 class Request(NamedTuple):
     """A page to ask."""
 
     url: str
     auth: Auth | None = None
-    """Whose credentials are sent, where they are found."""
+    """Whose credentials are sent, where they are found, and which CA is trusted."""
     problem: str = "scoring.auth of the scorer names no Secret"
     """Why none are sent, without auth."""
 
@@ -41,8 +48,11 @@ def page_request(url: str, *, auth: Auth | None, scoring_url: str, allowed: Coll
     spec.allowedTokenHosts, has it, or if it is the scoring API's in the cluster. The rules of `validate` do
     not know configURL, and `sync` asks before they are checked.
     """
-    if auth is None or not auth.secrets:
+    if auth is None:
         return Request(url)
+    trusting = Auth(ca_config_map_ref=auth.ca_config_map_ref) if auth.ca_config_map_ref is not None else None
+    if not auth.secrets:
+        return Request(url, trusting)
     places = [("configURL", url)]
     if auth.oauth2 is not None:
         places.append(("tokenURL", auth.oauth2.token_url))
@@ -52,7 +62,8 @@ def page_request(url: str, *, auth: Auth | None, scoring_url: str, allowed: Coll
         may = any(matches(host, pattern) for pattern in allowed) or (own and is_in_cluster(host))
         if not host or is_metadata(host) or not may:
             why = f"{title} has a host that may not get the credentials of scoring.auth"
-            return Request(url, problem=f"{why}; add {host} to spec.allowedTokenHosts in gitops-dsf.yaml")
+            hint = f"add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
+            return Request(url, trusting, problem=f"{why}; {hint}")
     return Request(url, auth)
 
 
@@ -62,11 +73,11 @@ class Shown:
 
     token: str = field(default="", repr=False)
     trust: ssl.SSLContext | None = None
-    """With the client certificate."""
+    """With the client certificate and the private CA; None for the system's CAs alone."""
     problem: str = ""
     """What is missing, and where to give it."""
-    without_certificate: bool = False
-    """Whether the client certificate that is named is missing."""
+    lacks_tls: bool = False
+    """Whether the client certificate or the CA that is named is missing."""
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -78,11 +89,11 @@ class _MissingError(Exception):
 
 
 class Credentials:
-    """Reads Secrets below one folder."""
+    """Reads Secrets and ConfigMaps below one folder."""
 
-    def __init__(self, *, folder: Path | None, tokens: AccessTokens, ask: Ask) -> None:
+    def __init__(self, *, folder: Path | None, tokens: AccessTokens, ask: AskTokenServer) -> None:
         self._folder, self._tokens, self._ask = folder, tokens, ask
-        self._contexts: dict[CertificateSecret, tuple[str, ssl.SSLContext]] = {}
+        self._contexts: dict[tuple[KeyRef | None, CertificateSecret | None], tuple[str, ssl.SSLContext]] = {}
 
     async def shown(self, request: Request, *, refused: str = "") -> Shown:
         """What is sent with a request. `refused` is a token that got 401. A credential that is not found is
@@ -91,43 +102,40 @@ class Credentials:
         auth = request.auth
         if auth is None:
             return Shown(problem=request.problem)
-        token, trust, problems = "", None, []
+        token, problems = "", [] if auth.secrets else [request.problem]
         try:
             token = await self._token(auth, refused=refused)
         except (_MissingError, TokenError) as error:
             problems.append(str(error))
-        certificate = auth.client_certificate_secret_ref
-        if certificate is not None:
-            try:
-                trust = await asyncio.to_thread(self._context, certificate)
-            except _MissingError as error:
-                problems.append(str(error))
+        ca, certificate = auth.ca_config_map_ref, auth.client_certificate_secret_ref
+        trust, missing = await asyncio.to_thread(self._trust, ca, certificate)
         return Shown(
-            token=token,
-            trust=trust,
-            problem="; ".join(problems),
-            without_certificate=certificate is not None and trust is None,
+            token=token, trust=trust, problem="; ".join([*problems, *missing]), lacks_tls=bool(missing)
         )
 
     async def _token(self, auth: Auth, *, refused: str) -> str:
-        if auth.oauth2 is not None:
-            client = await asyncio.to_thread(self._client, auth.oauth2)
-            return await self._tokens.get(auth.oauth2, client, ask=self._ask, refused=refused)
-        ref = auth.token_secret_ref
-        return "" if ref is None else await asyncio.to_thread(self._header, ref.name, ref.key)
+        if auth.oauth2 is None:
+            ref = auth.token_secret_ref
+            return "" if ref is None else await asyncio.to_thread(self._header, ref.name, ref.key)
+        client = await asyncio.to_thread(self._client, auth.oauth2)
+        trust, missing = await asyncio.to_thread(self._trust, auth.oauth2.ca_config_map_ref, None)
+
+        async def ask(client: Client) -> bytes:
+            try:
+                return await self._ask(client, trust)
+            except TokenError as error:
+                if not missing:
+                    raise
+                raise TokenError("; ".join((str(error), *missing)), retry_after=error.retry_after) from None
+
+        return await self._tokens.get(auth.oauth2, client, ask=ask, refused=refused)
 
     def _client(self, oauth2: OAuth2) -> Client:
         ref = oauth2.client_secret_ref
         if ref is None:
             raise _MissingError("oauth2 names no clientSecretRef")
-        return Client(
-            token_url=oauth2.token_url,
-            name=self._text(ref.name, ref.client_id_key),
-            secret=self._text(ref.name, ref.client_secret_key),
-            scopes=oauth2.scopes,
-            audience=oauth2.audience,
-            in_body=oauth2.client_authentication == "Body",
-        )
+        name, secret = self._text(ref.name, ref.client_id_key), self._text(ref.name, ref.client_secret_key)
+        return Client.of(oauth2, name=name, secret=secret)
 
     def _header(self, name: str, key: str) -> str:
         value = self._text(name, key).strip()
@@ -144,37 +152,70 @@ class Credentials:
             raise _MissingError(f"key {key!r} of Secret {name!r} holds no text of one line")
         return value
 
-    def _context(self, ref: CertificateSecret) -> ssl.SSLContext:
-        """The system's CAs with a client certificate; the same context while the files are the same."""
-        keys = ref.certificate_key, ref.private_key_key
-        digest = hashlib.sha256(b"\0".join(self._bytes(ref.name, key) for key in keys)).hexdigest()
-        known, context = self._contexts.get(ref, ("", None))
+    def _trust(
+        self, ca: KeyRef | None, certificate: CertificateSecret | None
+    ) -> tuple[ssl.SSLContext | None, list[str]]:
+        """The system's CAs, a private one, and a client certificate, and what of these is missing. None for
+        the system's CAs alone; the same context while the files are the same.
+        """
+        missing: list[str] = []
+        texts: list[bytes] = []
+        try:
+            texts += [] if ca is None else [self._bytes(ca.name, ca.key, kind="ConfigMap")]
+        except _MissingError as error:
+            ca = None
+            missing.append(str(error))
+        try:
+            if certificate is not None:
+                keys = certificate.certificate_key, certificate.private_key_key
+                texts += [self._bytes(certificate.name, key) for key in keys]
+        except _MissingError as error:
+            certificate = None
+            missing.append(str(error))
+        if ca is None and certificate is None:
+            return None, missing
+        digest = hashlib.sha256(b"\0".join(texts)).hexdigest()
+        known, context = self._contexts.get((ca, certificate), ("", None))
         if context is None or known != digest:
             context = httpx.create_ssl_context()
-            try:
-                # Without a password OpenSSL would ask for one on the terminal.
-                certificate, private_key = (self._path(ref.name, key) for key in keys)
-                context.load_cert_chain(certificate, private_key, password="")
-            except (ssl.SSLError, ValueError, OSError) as error:
-                msg = f"Secret {ref.name!r} holds no certificate with its private key, in PEM"
-                raise _MissingError(msg) from error
-            self._contexts[ref] = digest, context
-        return context
+            if ca is not None:
+                try:
+                    context.load_verify_locations(cadata=texts[0].decode("ascii", "replace"))
+                except (ssl.SSLError, ValueError):
+                    missing.append(f"key {ca.key!r} of ConfigMap {ca.name!r} holds no PEM certificate")
+            if certificate is not None:
+                missing += self._present(context, certificate)
+            if not missing:
+                self._contexts[ca, certificate] = digest, context
+        return context, missing
 
-    def _bytes(self, name: str, key: str) -> bytes:
+    def _present(self, context: ssl.SSLContext, ref: CertificateSecret) -> list[str]:
+        """Makes the context show a client certificate. Returns why it cannot."""
         try:
-            with self._path(name, key).open("rb") as file:
+            # Without a password OpenSSL would ask for one on the terminal.
+            certificate, private_key = (
+                self._path(ref.name, key) for key in (ref.certificate_key, ref.private_key_key)
+            )
+            context.load_cert_chain(certificate, private_key, password="")
+        except (ssl.SSLError, ValueError, OSError):
+            return [f"Secret {ref.name!r} holds no certificate with its private key, in PEM"]
+        return []
+
+    def _bytes(self, name: str, key: str, *, kind: str = "Secret") -> bytes:
+        where = f"key {key!r} of {kind} {name!r}"
+        try:
+            with self._path(name, key, kind=kind).open("rb") as file:
                 data = file.read(FILE_BYTES + 1)
         except OSError as error:
-            msg = f"key {key!r} of Secret {name!r} is needed and cannot be read ({error.strerror}); {_GIVE}"
+            msg = f"{where} is needed and cannot be read ({error.strerror}); {_GIVE}"
             raise _MissingError(msg) from error
         if len(data) > FILE_BYTES:
-            raise _MissingError(f"key {key!r} of Secret {name!r} has more than {FILE_BYTES} bytes")
+            raise _MissingError(f"{where} has more than {FILE_BYTES} bytes")
         return data
 
-    def _path(self, name: str, key: str) -> Path:
+    def _path(self, name: str, key: str, *, kind: str = "Secret") -> Path:
         if self._folder is None:
-            raise _MissingError(f"key {key!r} of Secret {name!r} is needed; {_GIVE}")
+            raise _MissingError(f"key {key!r} of {kind} {name!r} is needed; {_GIVE}")
         if any(part in {"", ".", ".."} or "/" in part or "\0" in part for part in (name, key)):
-            raise _MissingError("scoring.auth names a Secret or key that cannot be a file")
+            raise _MissingError(f"scoring.auth names a {kind} or key that cannot be a file")
         return self._folder / name / key

@@ -150,7 +150,7 @@ class Fetcher:
     async def _get(self, url: str, shown: Shown) -> Page | Fault:
         try:
             with as_call_faults(url=url, seconds=self._limits.seconds):
-                async with asyncio.timeout(self._limits.seconds), self._lane_for(shown) as lane:
+                async with asyncio.timeout(self._limits.seconds), self._lane_for(shown.trust) as lane:
                     return await self._follow(url, shown, lane)
         except _RefusedError as refused:
             return refused.fault
@@ -158,15 +158,15 @@ class Fetcher:
             return Fault(reason=_REASONS[fault.kind], message=str(fault))
 
     @asynccontextmanager
-    async def _lane_for(self, shown: Shown) -> AsyncIterator[httpx.AsyncClient]:
-        """Connections with a client certificate are nobody else's."""
-        if shown.trust is None:
+    async def _lane_for(self, trust: ssl.SSLContext | None) -> AsyncIterator[httpx.AsyncClient]:
+        """Connections with a client certificate or a private CA are nobody else's."""
+        if trust is None:
             yield next(self._next)
         else:
-            async with self._lane(shown.trust) as lane:
+            async with self._lane(trust) as lane:
                 yield lane
 
-    async def _ask(self, client: Client) -> bytes:
+    async def _ask(self, client: Client, trust: ssl.SSLContext | None) -> bytes:
         """The answer of a token server. Raises TokenError."""
         headers, body = client.request()
         url, seconds = client.token_url, self._limits.seconds
@@ -175,7 +175,8 @@ class Fetcher:
             with as_call_faults(url=url, seconds=seconds):
                 async with (
                     asyncio.timeout(seconds),
-                    next(self._next).stream("POST", url, headers=headers, content=body) as response,
+                    self._lane_for(trust) as lane,
+                    lane.stream("POST", url, headers=headers, content=body) as response,
                 ):
                     if response.is_success:
                         return bytes(await answers.read(response, limit=ANSWER_BYTES))
@@ -210,7 +211,7 @@ def _missing(fault: Fault, shown: Shown) -> str:
     """What is said about credentials after a failure that they may explain."""
     if fault.status in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
         return f"; {shown.problem or 'it refuses the credentials that scoring.auth names'}"
-    without = shown.without_certificate and fault.reason in {"Connection", "Protocol"}
+    without = shown.lacks_tls and fault.reason in {"Certificate", "Connection", "Protocol"}
     return f"; {shown.problem}" if without else ""
 
 

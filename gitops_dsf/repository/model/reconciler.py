@@ -197,8 +197,8 @@ class Reconciler(Authored):
     starts, too, but pushes nothing.
     """
     config_credentials: Annotated[list[DnsName], AfterValidator(each_once), Field(max_length=50)] = []
-    """Secrets in hubNamespace that scoring.auth of scorers names, for /config and /healthz. They are mounted,
-    and not read through the API. A Secret that does not exist is not sent.
+    """Secrets and ConfigMaps in hubNamespace that scoring.auth of scorers names, for /config and /healthz.
+    They are mounted, and not read through the API. One that does not exist is left out.
     """
 
     @property

@@ -186,6 +186,62 @@ def test_sync_shows_the_certificate_of_now(
     assert "s3cret" not in out
 
 
+def test_private_cas_of_a_page_and_its_token_server_are_read_from_files(
+    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each server is trusted by its own CA alone, and the reconciler reads the same files."""
+    allow(repository, "127.0.0.1")
+    pages, logins = Authority("pages"), Authority("logins")
+    folder = put(tmp_path / "secrets", "client", client_id="hub", client_secret="client-s3cret")
+    server, issuer = PageServer(), TokenServer()
+    server.serve_tls(pages.server(tmp_path / "pages"))
+    issuer.serve_tls(logins.server(tmp_path / "logins"))
+    with server, issuer:
+        server.pages["/config"] = server.pages["/healthz"] = gate(lambda: issuer.valid)
+        auth = issuer.auth()
+        auth["oauth2"]["caConfigMapRef"] = {"name": "login-ca", "key": "ca.crt"}
+        auth["caConfigMapRef"] = {"name": "page-ca", "key": "ca.crt"}
+        repository.scorer("cpu", f"{server.url}/config", scoring={"auth": auth})
+        assert repository.sync("--credentials", str(folder)) == 1
+        assert "key 'ca.crt' of ConfigMap 'page-ca' is needed and cannot be read" in capsys.readouterr().out
+        put(folder, "page-ca", **{"ca.crt": pages.pem})
+        assert repository.sync("--credentials", str(folder)) == 1
+        assert "key 'ca.crt' of ConfigMap 'login-ca' is needed and cannot be read" in capsys.readouterr().out
+        put(folder, "login-ca", **{"ca.crt": pages.pem})
+        assert repository.sync("--credentials", str(folder)) == 1
+        assert issuer.issued == 0
+        put(folder, "login-ca", **{"ca.crt": "no certificate"})
+        assert repository.sync("--credentials", str(folder)) == 1
+        assert "key 'ca.crt' of ConfigMap 'login-ca' holds no PEM certificate" in capsys.readouterr().out
+        put(folder, "login-ca", **{"ca.crt": logins.pem})
+        assert repository.sync("--credentials", str(folder)) == 0
+        assert issuer.issued == 1
+        page = health_page(on_hub(server.url, auth), ("127.0.0.1",))
+
+        async def go() -> Page | Fault:
+            async with Fetcher(secrets=folder) as fetcher:
+                return await fetcher.get(page)
+
+        assert isinstance(asyncio.run(go()), Page)
+
+
+def test_a_private_ca_is_trusted_where_no_credentials_may_go(
+    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = Authority("pages")
+    folder = put(tmp_path / "secrets", "page-ca", **{"ca.crt": pages.pem})
+    put(folder, "api", token="s3cret-value")
+    server = PageServer()
+    server.serve_tls(pages.server(tmp_path / "pages"))
+    with server:
+        server.pages["/config"] = says(**PAGE)
+        ca = {"caConfigMapRef": {"name": "page-ca", "key": "ca.crt"}}
+        for auth in (ca, ca | TOKEN):
+            repository.scorer("cpu", f"{server.url}/config", scoring={"auth": auth})
+            assert repository.sync("--credentials", str(folder)) == 0
+        assert all("authorization" not in headers for headers in server.headers)
+
+
 def test_the_reconciler_probes_with_the_same_credentials(server: PageServer, tmp_path: Path) -> None:
     """A token that is refused is replaced; two scorers with one client share it."""
     folder = put(tmp_path / "secrets", "client", client_id="hub", client_secret="client-s3cret")

@@ -111,9 +111,10 @@ class TestPods:
         named = {"configCredentials": ["forecast-token", "forecast-tls"]}
         found = reconciler_of(tmp_path / "a", reconciler=named, allowedTokenHosts=hosts)
         pod = found[f"Deployment/{NAME}"]["spec"]["template"]["spec"]
-        secrets = [item["secret"] for item in pod["volumes"] if "secret" in item]
-        assert secrets == [
-            {"secretName": name, "optional": True} for name in ("forecast-token", "forecast-tls")
+        sources = [item["projected"]["sources"] for item in pod["volumes"] if "projected" in item]
+        assert sources == [
+            [{kind: {"name": name, "optional": True}} for kind in ("configMap", "secret")]
+            for name in ("forecast-token", "forecast-tls")
         ]
         settings = settings_of(found, tmp_path)
         assert settings.spec.allowed_token_hosts == hosts
