@@ -184,9 +184,7 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
 
 
 def _check_protection(variables: Mapping[str, str]) -> None:
-    """A pipeline runs the .gitlab-ci.yml of its own branch, so every developer can print a variable that is
-    not protected.
-    """
+    """Every developer can print an unprotected variable: a pipeline runs the file of its branch."""
     if variables.get("CI_COMMIT_REF_PROTECTED") == "true":
         return
     if variables.get(PUSH_TOKEN):

@@ -26,9 +26,7 @@ _PAGES: Final = 100
 """Of comments that are read at most."""
 
 CLOSED_BY_US: Final = "<!-- gitops-dsf: closed by the reconciler -->"
-"""Marks a request that the reconciler closed itself. A request without it was closed by people, which means
-that they refused it.
-"""
+"""Marks requests that the reconciler closed itself. Others were closed, and so refused, by people."""
 
 Sign = Callable[[str], Mapping[str, str]]
 """The headers of a request with this token."""
@@ -143,9 +141,7 @@ class Forge(ABC):
             return found
 
     async def close(self, request: Request, *, why: str) -> None:
-        """Says why and closes it in one step, so that a crash in between does not look like a refusal by
-        people.
-        """
+        """Says why and closes it in one step: a crash in between would look like a refusal."""
         await self._close(request.number, body=f"{request.body[:MOST_BODY]}\n\n{why}\n{CLOSED_BY_US}")
 
     async def comment(self, number: int, text: str, *, marker: str) -> str:

@@ -1,6 +1,4 @@
-"""Applications that move back and forth, by the records of the journal: how often, and because of which
-score.
-"""
+"""Applications that move back and forth by the records of the journal, and because of which score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,9 +68,7 @@ def _after(records: Sequence[Record]) -> list[Values]:
 
 
 def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
-    """The weights of the scores, `AddOn/resource/item`, as the last record that tells has them; empty if none
-    does.
-    """
+    """The weights of the scores, `AddOn/resource/item`, as the last record that tells has them."""
     for record in reversed(records):
         for cluster in record.clusters:
             if cluster.contributions:

@@ -59,9 +59,7 @@ def changes(records: Sequence[Record]) -> tuple[Change, ...]:
 
 
 def values_at(records: Iterable[Record], *, start: Values = MappingProxyType({})) -> Iterator[Values]:
-    """After each record of one Placement, the scores that the records up to it tell. `start` are those that
-    are known before.
-    """
+    """The scores that are told after each record of one Placement. `start` are those known before."""
     known = dict(start)
     for record in records:
         for score in record.scores:
@@ -90,7 +88,5 @@ def recent(records: Sequence[Record], *, since: float, most: int) -> list[Record
 
 
 def matches(record: Record, name: str) -> bool:
-    """Whether a record is about an application: `name` is an ApplicationSet, or a Placement with or without
-    its namespace.
-    """
+    """Whether it is about an ApplicationSet, or a Placement with or without its namespace, of this name."""
     return name in {record.placement, record.key[1], *record.applications}

@@ -23,9 +23,7 @@ TRIAL_EVERY: Final = 3600.0
 TRIAL_SECONDS: Final = 600.0
 """The shortest trial: agents read the ConfigMap every 30 s and then call the API at once."""
 MIN_STALE: Final = 2
-"""Stale clusters that a quorum needs at least: one alone may have a problem of its own. A scorer that runs on
-one cluster needs one.
-"""
+"""Stale clusters of a quorum: one alone may have a problem of its own, unless it is the only one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,10 +79,7 @@ class ScorerState:
 
 @dataclass(kw_only=True)
 class CircuitBreaker:
-    """Remembers since when each scorer is down, and since when each score is suspended.
-
-    Two calls with the same time give the same answer.
-    """
+    """Since when each scorer is down, and each score suspended. Equal calls give equal answers."""
 
     quorum_percent: int
     hold: float
@@ -94,9 +89,7 @@ class CircuitBreaker:
     _trial_until: dict[str, float] = field(default_factory=dict)
 
     def decide(self, scorers: Sequence[ScorerState], current: frozenset[str], now: float) -> dict[str, str]:
-        """The scores to suspend or to lift, and why. `scorers` are all DynamicScorers; `current` are the
-        suspended names now, whoever wrote them.
-        """
+        """The scores to suspend or to lift, and why. `current` are the suspended names now."""
         self._remember(scorers, current, now)
         by_score: dict[str, list[ScorerState]] = {}
         for state in sorted(scorers, key=lambda each: each.scorer.name):

@@ -38,9 +38,7 @@ class _CountedEvent(msgspec.Struct, frozen=True):
 
 
 class Events:
-    """Writes Events into the namespace of their object. Never raises, never waits for long, and limits the
-    number of Events.
-    """
+    """Writes Events into the namespace of their object. Never raises, and never waits for long."""
 
     def __init__(self, *, api: HubApi, outcomes: Counter, clock: Callable[[], float] = monotonic) -> None:
         """`outcomes` has the label outcome."""

@@ -30,9 +30,7 @@ class Assessment:
     expired: frozenset[str] = _NONE
     """Includes clusters whose score has no item."""
     endless: frozenset[str] = _NONE
-    """The score has no validUntil: OCM counts it for ever, and it is never fresh. Our agents always write
-    validUntil.
-    """
+    """It has no validUntil, as no agent writes it: OCM counts it for ever, and it is never fresh."""
     missing: frozenset[str] = _NONE
     """The scorer should run there, and nothing is published, or no longer."""
     waiting: frozenset[str] = _NONE
@@ -139,9 +137,7 @@ DAY: Final = 86_400.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Owner:
-    """Whose scores those of one name are. When several scorers share a name, the first one, and the longest
-    TTL.
-    """
+    """Whose scores those of one name are: of several scorers the first one, and the longest TTL."""
 
     item: DynamicScorer
     ttl: float
@@ -164,9 +160,7 @@ def why_not_renewed(
     owner: Owner | None = None,
     on_hub: bool = False,
 ) -> str:
-    """Why nothing can renew a score on this cluster; empty when its agent or the hub scorer may. `on_hub`:
-    the hub scorer wrote it.
-    """
+    """Why nothing can renew a score; empty when its agent, or the hub scorer that wrote it, may."""
     if cluster is None:
         return "there is no such ManagedCluster"
     if cluster.deleting:
@@ -183,9 +177,7 @@ def why_not_renewed(
 
 
 def deadline(owner: Owner | None, *, now: float) -> datetime:
-    """A score that expired before this moment has been expired for more than one TTL. One without validUntil
-    never expires; our agents always write one.
-    """
+    """Before it a score must have expired to be dead. One without validUntil never expires."""
     return moment_of(now - (DAY if owner is None else owner.ttl))
 
 

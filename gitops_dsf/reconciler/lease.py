@@ -79,9 +79,7 @@ class Leadership:
                 await asyncio.sleep(self._renew)
 
     async def keep(self) -> None:
-        """Renews until it is cancelled. Raises LeaseLost when another replica took the Lease, or when
-        renewals failed for too long.
-        """
+        """Renews until it is cancelled. Raises LeaseLost when another one leads, or may lead."""
         try:
             while True:
                 # Count from the last renewal, not from its answer, which a slow hub delays.
@@ -116,9 +114,7 @@ class Leadership:
         return self._sent_at + self._deadline - self._clock()
 
     async def _try(self) -> bool:
-        """Tries to take or renew the Lease once. False when another replica holds it or was faster. Raises
-        ApiError.
-        """
+        """Takes or renews the Lease once. False when another replica holds it or was faster."""
         try:
             item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
         except ApiError as error:
@@ -169,9 +165,7 @@ class Leadership:
 
 
 def _lease(answer: bytes) -> dict[str, Any]:
-    """The Lease, with a spec that may be empty. Raises ApiError when the answer is something else, such as
-    the page of a proxy.
-    """
+    """The Lease. Raises ApiError when the answer is something else, such as the page of a proxy."""
     try:
         item = msgspec.json.decode(answer, type=dict[str, Any])
         return {**item, "spec": msgspec.convert(item.get("spec") or {}, dict[str, Any])}

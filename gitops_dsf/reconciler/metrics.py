@@ -26,9 +26,7 @@ class GaugeSet:
 
 
 class Metrics:
-    """All series of a process, also while it does not lead. The label `scorer` is the name of the score when
-    there is no scorer of it.
-    """
+    """All series. The label `scorer` is the name of the score when there is no scorer of it."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()

@@ -30,9 +30,7 @@ RETRY_SECONDS: Final = 2.0
 BETWEEN_SECONDS: Final = 10.0
 """Shortest time between two refreshes of one ApplicationSet."""
 AGAIN_SECONDS: Final = 30.0
-"""An annotation that Argo CD did not remove for so long is written again: it failed to look, and would look
-again after three minutes.
-"""
+"""After it an annotation that Argo CD did not remove is written again: it failed to look."""
 
 Decisions = frozenset[tuple[str, frozenset[str]]]
 """Placements with their clusters, without empty decisions."""
@@ -62,9 +60,7 @@ class RefreshDebounce:
     _told: dict[str, tuple[Decisions, float]] = field(default_factory=dict)
 
     def due(self, sets: Mapping[str, ApplicationSet], now: float) -> tuple[list[Due], float | None]:
-        """ApplicationSets to refresh now, and the seconds until the next one is due (None: when something
-        changes).
-        """
+        """ApplicationSets to refresh now, and the seconds until the next one is due (None: unknown)."""
         found: list[Due] = []
         waits: list[float] = []
         kept: dict[str, tuple[Decisions, float]] = {}
@@ -94,9 +90,7 @@ class RefreshDebounce:
 
 
 class RefreshController:
-    """Watches decisions and ApplicationSets in the Argo CD namespace. Writes one annotation and
-    nothing else.
-    """
+    """Writes one annotation of ApplicationSets."""
 
     def __init__(self, shared: Shared) -> None:
         self._api, self._view, self._clock = shared.api, shared.view, shared.clock

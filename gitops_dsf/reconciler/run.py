@@ -1,6 +1,4 @@
-"""The reconciler as a process: it waits for leadership, works while it leads, and stops cleanly
-on a signal.
-"""
+"""The reconciler as a process: it waits for leadership, works while it leads, and stops cleanly."""
 
 import asyncio
 import contextlib
@@ -82,10 +80,7 @@ async def _keep(name: str, run: Callable[[], Awaitable[None]], total: Counter) -
 
 
 def _end_if_cancelled() -> None:
-    """Raises CancelledError again when an exception during cancellation replaced it, as in asyncio.TaskGroup.
-
-    Otherwise the controller would go on without leadership.
-    """
+    """Raises it again when another exception replaced it: else it would go on without leadership."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
@@ -95,11 +90,7 @@ def _end_if_cancelled() -> None:
 async def serve_pages(
     *, host: str, port: int, metrics: Metrics, waits_for: Callable[[], str]
 ) -> AsyncIterator[int]:
-    """Serves while the block runs, and yields the port. `waits_for` returns what readiness waits for, "" when
-    ready.
-
-    Raises UsageError when the address cannot be bound.
-    """
+    """Serves, and yields the port. It is ready while `waits_for` says nothing. Raises UsageError."""
 
     async def scrape(_accept: str) -> Page:
         return Page(content_type=CONTENT_TYPE_LATEST, parts=[generate_latest(metrics.registry)])

@@ -152,9 +152,7 @@ class ScoreScanner:
         return Scan(targets=targets, owners=by_owner, assessments=assessments, dead=dead, zeros=zeros)
 
     def _expectation(self, item: DynamicScorer, clusters: frozenset[str], now: float) -> _Expected:
-        """Where it should run now, and since when as far as this process saw it. After a change of their name
-        all its scores are new.
-        """
+        """Where it should run now, and since when. After a change of their name all its scores are new."""
         before, since = self._expected.get(item.metadata.uid), dict[str, float]()
         if before is not None:
             patience = grace(item.interval)

@@ -21,9 +21,7 @@ class GitSettings:
     path: str = ""
     """Folder of the fleet in the repository."""
     credentials: Path | None = None
-    """Folder of a mounted Secret with token, or username and password, or ssh-privatekey and known_hosts. It
-    is read for each use.
-    """
+    """Folder of a mounted Secret, which is read for each use; `git.credentials` lists its files."""
     work_dir: Path | None = None
     """Folder of the shallow clone. None: a temporary folder."""
     author: str

@@ -149,9 +149,7 @@ async def collect(*, api: HubApi, view: HubView, namespaces: Sequence[str] = ())
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:
-    """What a Placement can select a ManagedCluster by: labels, taints, claims, resources. Annotations and
-    addresses are left out.
-    """
+    """What a Placement can select a cluster by, without annotations and addresses."""
     status = cluster.status or ManagedClusterStatus()
     return ManagedCluster(
         Metadata(cluster.metadata.name, labels=dict(sorted(cluster.labels.items()))),

@@ -33,9 +33,7 @@ INTERVAL_SECONDS: Final = 5.0
 
 
 class SuspensionController:
-    """Writes one key of one ConfigMap. `health` is the health by scorer as the hub's probes see it, and
-    changes while this runs.
-    """
+    """Writes one key of one ConfigMap. `health`, by scorer, changes while this runs."""
 
     def __init__(
         self, shared: Shared, *, health: Mapping[str, Health], settings: Suspension, probe_interval: float
@@ -68,9 +66,7 @@ class SuspensionController:
             await asyncio.sleep(self._interval)
 
     async def _reconcile(self) -> None:
-        """Raises ApiError, also when somebody else writes the ConfigMap at the same time. The next pass reads
-        it again.
-        """
+        """Raises ApiError, also when somebody else writes meanwhile: the next pass reads it again."""
         item = await self._stored.read()
         before = _names(item)
         if before is None:
@@ -130,9 +126,7 @@ class SuspensionController:
 
 
 def _names(item: dict[str, Any] | None) -> frozenset[str] | None:
-    """The suspended names in the ConfigMap (None: it does not exist). None when the key holds no JSON array
-    of names, which agents treat as an empty one.
-    """
+    """The suspended names; None when the key is not what agents read, which they treat as empty."""
     try:
         return score_names((item or {}).get("data"))
     except msgspec.DecodeError:

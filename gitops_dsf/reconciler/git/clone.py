@@ -1,6 +1,4 @@
-"""A shallow clone of the fleet repository, with the contents of only those files that were asked for: of a
-repository of 55 MB it keeps some 400 kB.
-"""
+"""A shallow clone with the contents of only those files that were asked for: 400 kB of 55 MB."""
 
 import asyncio
 import contextlib
@@ -73,9 +71,7 @@ class Clone:
         return await self._run("rev-parse", f"refs/gitops-dsf/heads/{branch}")
 
     async def checkout(self, commit: str, *, folder: str) -> None:
-        """Makes the working tree hold this folder of a fetched commit, without its rendered/, and nothing
-        else.
-        """
+        """Makes the working tree this folder of a fetched commit, without its rendered/."""
         below = re.sub(r"([\\*?\[\] ])", r"\\\1", f"/{folder}/" if folder else "/")
         patterns = self._folder / "info/sparse-checkout"
         patterns.parent.mkdir(exist_ok=True)
@@ -104,9 +100,7 @@ class Clone:
         }
 
     async def written_by(self, commit: str) -> str:
-        """Author of a fetched commit, as `Name <mail>`. The committer when the author is the reconciler:
-        amending keeps the author.
-        """
+        """Author of a fetched commit, as `Name <mail>`; the committer if somebody amended our commit."""
         names = await self._run("show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit)
         author, committer = names.split("\n")
         return committer if author == self.author else author
@@ -153,9 +147,7 @@ class Clone:
         )
 
     async def push(self, commit: str | None, *, branch: str, expected: str | None) -> None:
-        """Makes a branch of the server point at a commit, or deletes it, if it points at `expected` now
-        (None: it does not exist).
-        """
+        """Makes a branch point at a commit (None: deletes it), if it points at `expected` (None: absent)."""
         if branch == self._protected:
             msg = f"{branch} is the protected branch; it is never overwritten or deleted"
             raise GitError(msg)
@@ -187,9 +179,7 @@ class Clone:
 async def keep_pushing(
     step: Callable[[], Awaitable[str]], *, seconds: float, outcomes: Counter, branch: str
 ) -> None:
-    """Repeats a step until it is cancelled, after a failure ever more rarely. `outcomes` counts what it
-    returns.
-    """
+    """Repeats a step, after a failure ever more rarely. `outcomes` counts what it returns."""
     failures = 0
     while True:
         try:
@@ -205,9 +195,7 @@ async def keep_pushing(
 
 @contextlib.asynccontextmanager
 async def working_clone(settings: GitSettings, name: str) -> AsyncIterator[Clone]:
-    """The clone of one controller, in an empty folder below --work-dir, or a temporary folder, which is
-    removed at the end. Raises RepositoryError.
-    """
+    """The clone of one controller, in a folder that is removed at the end. Raises RepositoryError."""
     folder = settings.work_dir.absolute() / name if settings.work_dir else None
     try:
         if folder is None:

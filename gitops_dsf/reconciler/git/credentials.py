@@ -38,9 +38,7 @@ _HELPER: Final = (
 
 
 class GitError(GitopsDsfError):
-    """Git or a worker did not do what was asked, or a mounted Secret lacks something. The message holds no
-    secret.
-    """
+    """Git or a worker did not do what was asked. The message holds no secret."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,9 +48,7 @@ class Credentials:
     folder: Path | None
 
     def configuration(self, url: str) -> tuple[tuple[str, str], ...]:
-        """Settings of git for one command: paths, no secrets. Raises GitError when the Secret lacks
-        a file that the URL needs.
-        """
+        """Settings of git, without secrets. Raises GitError when the Secret lacks what the URL needs."""
         if self.folder is None or not is_http(url):
             return ()
         name = next((name for name in _SECRET_FILES if self._has(name)), None)
@@ -72,9 +68,7 @@ class Credentials:
         return tuple(settings)
 
     def ssh_command(self, url: str) -> Mapping[str, str]:
-        """Variables for ssh: paths, no secrets. Raises GitError when the Secret lacks a file that
-        the URL needs.
-        """
+        """Variables for ssh, without secrets. Raises GitError when the Secret lacks what the URL needs."""
         if not is_ssh(url):
             return {}
         if self.folder is None or not (self._has("ssh-privatekey") and self._has("known_hosts")):

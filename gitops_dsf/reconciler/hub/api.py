@@ -44,17 +44,13 @@ class HubApi(ApiServer):
         return await super().merge(path, change, manager=manager)
 
     async def listed(self, path: str, read: Callable[[msgspec.Raw], T], **selector: str) -> list[T]:
-        """Every object of a list, as `read` returns it. `selector` is fieldSelector or labelSelector. Raises
-        ApiError.
-        """
+        """Every object of a list. `selector` is fieldSelector or labelSelector. Raises ApiError."""
         found = list[T]()
         await self.list(path, lambda raw: found.append(read(raw)), **selector)
         return found
 
     async def one(self, path: str, name: str, read: Callable[[msgspec.Raw], T]) -> T | None:
-        """The object of this name, by a list that selects it: the reconciler has the right to list, and needs
-        no right to get. Raises ApiError.
-        """
+        """The object of this name, by a list: there is no right to get. Raises ApiError."""
         found = await self.listed(path, read, fieldSelector=f"metadata.name={name}")
         return found[0] if found else None
 
@@ -65,18 +61,13 @@ class HubApi(ApiServer):
         return sets, [each.metadata.name for each in await self.listed(path, binding.decode)]
 
     async def delete(self, path: str, *, uid: str, resource_version: str) -> None:
-        """Deletes one object, if it still has this UID and resourceVersion.
-
-        Raises ApiError: 404 when it does not exist, 409 when it is another one.
-        """
+        """Deletes one object of this UID and version. Raises ApiError: 404 if it is gone, 409 if changed."""
         conditions = {"uid": uid, "resourceVersion": resource_version}
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
         await self.request("DELETE", path, body=body, seconds=DELETION_SECONDS)
 
     def check_leads(self) -> None:
-        """Raises ApiError if no write may be sent to the hub now. For writes to other servers, such as a
-        push.
-        """
+        """Raises ApiError if no write may be sent now. For writes to other servers, such as a push."""
         self._ask("PUSH", "")
 
     def _ask(self, method: str, path: str) -> None:

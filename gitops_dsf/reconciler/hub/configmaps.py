@@ -26,9 +26,7 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 
 class ConfigMapPoll(Generic[T]):
-    """A rendered ConfigMap. `current` is None while the content is not known: it does not exist, or could not
-    be read yet.
-    """
+    """A rendered ConfigMap. `current` is None while there is none, or it could not be read yet."""
 
     def __init__(
         self, *, api: HubApi, namespace: str, name: str, key: str, read: Callable[[object], T | None]
@@ -73,9 +71,7 @@ class ConfigMapPoll(Generic[T]):
 
 
 class OwnConfigMap:
-    """A ConfigMap of the reconciler in the hub namespace. It is written only if nobody wrote it after it was
-    read. Other keys, labels and annotations stay as they are.
-    """
+    """A ConfigMap of the reconciler. What others wrote after it was read is never overwritten."""
 
     def __init__(self, *, api: HubApi, namespace: str, name: str) -> None:
         self._api, self._namespace, self._name = api, namespace, name
@@ -92,9 +88,7 @@ class OwnConfigMap:
         return found
 
     async def write(self, before: dict[str, Any] | None, data: Mapping[str, str]) -> dict[str, Any]:
-        """Writes these keys, and returns the object as it is now. Raises ApiError, with status 409 when
-        somebody else wrote it after it was read.
-        """
+        """Writes these keys. Raises ApiError, with 409 when somebody wrote it after it was read."""
         item = before or {"metadata": {"name": self._name, "namespace": self._namespace}}
         metadata = item["metadata"]
         item = {

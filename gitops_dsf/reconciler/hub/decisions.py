@@ -29,9 +29,7 @@ class DecisionSets(dict[str, DecisionSet]):
     """The decisions of all Placements that ever had a page, by name. Pure: times are passed in."""
 
     def observe(self, pages: Iterable[PlacementDecision], now: float) -> set[str]:
-        """Updates the decisions by the pages of all Placements as they are now. Returns the Placements that
-        are new, or whose clusters changed.
-        """
+        """Updates the decisions by all pages. Returns the Placements that are new or have changed."""
         found, differ = clusters_by_placement(pages), set[str]()
         for name in found.keys() | self.keys():
             clusters, before = found.get(name, frozenset()), self.get(name)

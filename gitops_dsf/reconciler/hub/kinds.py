@@ -1,6 +1,4 @@
-"""Each kind on the hub: what is kept of its objects (typed decoding skips the rest), and references
-to them for Events.
-"""
+"""What is kept of each kind's objects: typed decoding skips the rest. References for Events."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

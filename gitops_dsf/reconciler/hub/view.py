@@ -40,9 +40,7 @@ def _is_broken(informer: Informer[Any]) -> float:
 
 
 class HubView:
-    """Read-only for controllers. It is a controller itself, because the informers must run while this replica
-    leads.
-    """
+    """Read-only for controllers. It is one itself: informers run while this replica leads."""
 
     def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, broken: Gauge) -> None:
         """`broken` shows which informers are, by the label resource."""

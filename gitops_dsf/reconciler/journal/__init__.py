@@ -1,8 +1,7 @@
 """The journal: each change of a decision becomes a record on a branch (docs/operate/reconciler.md).
 
 explaining   a record with the simulator's explanations and the changed scores, by what the hub holds
-observing    which decisions differ from the last record
-branch       the branch of the git server: records are appended, and nothing is overwritten
+branch       which decisions need a record, and the branch: records are appended, nothing is overwritten
 flapping     applications that move back and forth: metrics, Events, and what conditions say
 controller   the control loop, with its metrics
 """

@@ -24,9 +24,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState, Outcome, Verdict, explain, simulate_placement
 
 MOST_FOLLOWED: Final = 64
-"""Clusters of a Placement whose scores are followed from record to record: those that left, joined or are
-decided, and the best others.
-"""
+"""Clusters whose scores are followed: those that left, joined or are decided, and the best."""
 
 Values = Mapping[tuple[str, str], int]
 """Scores that count, by name of the prioritizer and cluster."""

@@ -1,6 +1,4 @@
-"""Reports applications that move back and forth: a metric, an Event on the Placement, and a condition of the
-scorer that causes it.
-"""
+"""Applications that move back and forth: a metric, Events, and a condition of the scorer behind it."""
 
 import asyncio
 import contextlib

@@ -120,9 +120,7 @@ class MoveController:
     def _state_of(
         self, item: ApplicationSet, copies: tuple[Application, ...], reach: Reachability, now: float
     ) -> MoveState | tuple[CopyVerdict, ...]:
-        """The state by the informers, or verdicts when the state does not allow any deletion. No verdicts
-        when no copy is on a cluster that left the decision.
-        """
+        """The state by the informers, or verdicts when it allows no deletion; none when no copy left."""
         decided = self._decided(item)
         leaving = [copy for copy in sorted(copies, key=lambda each: each.name) if copy.cluster not in decided]
         if not leaving:

@@ -38,9 +38,7 @@ ONE_BY_ONE: Final = 10
 ATTEMPTS: Final = 3
 """Attempts when an Application changes meanwhile: Argo CD writes its status every few seconds."""
 TOUCHED: Final = 10
-"""Copies that one deletion changes at most, because Argo CD refreshes each of them. One is enough to keep the
-last copy.
-"""
+"""Copies that one deletion changes, and Argo CD refreshes. One is enough to keep the last copy."""
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -116,9 +114,7 @@ class Candidate:
 
 
 class CopyDeleter:
-    """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions. Deletes Applications,
-    and asks for the refresh of those that stay.
-    """
+    """Deletes Applications, and asks for the refresh of those that stay."""
 
     def __init__(self, *, api: HubApi, argocd_namespace: str, reach: ReachabilityTracker) -> None:
         self._api, self._reach = api, reach
@@ -128,9 +124,7 @@ class CopyDeleter:
         )
 
     async def delete(self, candidate: Candidate) -> None:
-        """Raises Blocked when the copy may not be deleted now, and ApiError when the hub refuses or does not
-        answer.
-        """
+        """Raises Blocked when the copy may not be deleted now, and ApiError."""
         name = candidate.verdict.copy.name
         for _ in range(ATTEMPTS):
             target, relies_on = await self._ready(candidate)
@@ -155,9 +149,7 @@ class CopyDeleter:
         )
 
     async def _touch(self, copies: Iterable[Versioned]) -> bool:
-        """Changes each copy, so that a deletion with its old version fails. False when one of them is gone or
-        was created again. Raises ApiError.
-        """
+        """Changes each copy, so that its old version is over. False when one of them is gone."""
         # Each value is new: a patch that changes nothing leaves the resourceVersion as it is.
         value = uuid.uuid4().hex
         for item in copies:
@@ -174,9 +166,7 @@ class CopyDeleter:
         return True
 
     async def _ready(self, candidate: Candidate) -> tuple[Versioned, tuple[Versioned, ...]]:
-        """The copy, if it may still be deleted, and copies that the deletion relies on, all of one read.
-        Raises Blocked.
-        """
+        """The copy, and copies that its deletion relies on, all of one read. Raises Blocked."""
         try:
             return await self._evaluate(candidate)
         except UNREADABLE as error:

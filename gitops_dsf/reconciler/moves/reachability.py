@@ -1,6 +1,4 @@
-"""Which clusters are unreachable, and which have just become reachable: OCM may not have decided again for
-them.
-"""
+"""Which clusters are unreachable, and which have just returned: OCM may decide for them again."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,9 +25,7 @@ class Reachability:
 
 
 class ReachabilityTracker:
-    """Remembers the changes that this process saw. For earlier ones the time of the condition counts, by the
-    hub's clock.
-    """
+    """Remembers changes that this process saw. Of earlier ones the condition has the hub's time."""
 
     def __init__(
         self, *, clusters: Informer[ManagedCluster], clock: Callable[[], float], hub_time: Callable[[], float]

@@ -1,6 +1,4 @@
-"""Reports what copies wait for: metrics at once, the log when the reason changes, and an Event
-when it lasts.
-"""
+"""What copies wait for: metrics at once, the log when it changes, an Event when it lasts."""
 
 import collections
 import logging

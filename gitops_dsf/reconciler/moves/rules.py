@@ -37,9 +37,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CopyVerdict:
-    """What happens to one copy. `reason` is one word. `message` is a sentence without numbers that change
-    over time.
-    """
+    """What happens to one copy. `reason` is a word, `message` a sentence without changing numbers."""
 
     copy: Application
     action: Action

@@ -1,6 +1,4 @@
-"""The control loop of proposals: every minute it compares hub and git, and offers what differs as branches
-and pull requests.
-"""
+"""The control loop of proposals: offers what differs between hub and git as pull requests."""
 
 import asyncio
 import hashlib

@@ -2,7 +2,6 @@
 freshness of its scores.
 
 probes      asks all scoring APIs, and remembers the results between rounds
-status      the desired status, the patch that leads there, and Events about changed conditions
-freshness   metrics, and Events on Placements that count clusters as 0
+status      the desired status, the patch that leads there, and Events and metrics about both
 controller  the control loops
 """

@@ -11,9 +11,8 @@ from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
-from gitops_dsf.reconciler.scorers.freshness import FreshnessReporter
 from gitops_dsf.reconciler.scorers.probes import Prober
-from gitops_dsf.reconciler.scorers.status import StatusWriter, desired_status
+from gitops_dsf.reconciler.scorers.status import FreshnessReporter, StatusWriter, desired_status
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.sync.fetch import Fetcher
 
@@ -21,9 +20,7 @@ LOG = logging.getLogger(__name__)
 STATUS_SECONDS: Final = 10.0
 """Between two passes over all statuses, when no probe asks for one earlier."""
 DEBOUNCE_SECONDS: Final = 1.0
-"""From the first scorer that appears or changes until all changed ones are probed: a sync brings many at
-once.
-"""
+"""From the first change of a scorer to the probe of all changed ones: a sync brings many."""
 
 
 class ScorerController:

@@ -49,10 +49,7 @@ class Health:
     """Latest probes in a row that contradict the status."""
 
     def after(self, answer: Page | Fault) -> "Health":
-        """The health after one more probe.
-
-        A scorer that no probe ever reached stays Unknown: the hub's network may not lead to it.
-        """
+        """Its health after one more probe; Unknown until one reached it: the hub's network may not."""
         if isinstance(answer, Page):
             if self.status is HealthStatus.INACTIVE and self.contradictions + 1 < SUCCESSES:
                 return replace(self, contradictions=self.contradictions + 1)
@@ -79,9 +76,7 @@ class ConfigSync:
 
 
 def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
-    """Compares the page with the accepted settings. A field that the page changes, adds or drops
-    has drifted.
-    """
+    """A field that the page changes, adds or drops has drifted."""
     if isinstance(answer, Fault):
         return ConfigSync(status="Unknown", reason="Unreachable", message=answer.message)
     try:

@@ -1,5 +1,5 @@
-"""The status of a DynamicScorer: what it should be, and writing it where it differs, with an Event for each
-changed condition.
+"""What people see of scorers: the status of each DynamicScorer, which is written where it differs, with an
+Event for each changed condition; freshness as metrics, and as Events on Placements.
 """
 
 import logging
@@ -10,11 +10,13 @@ from typing import Any, Final
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import Backoff
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
+from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.timestamp import timestamp_of
-from gitops_dsf.reconciler.freshness import Assessment
-from gitops_dsf.reconciler.hub.kinds import scorer_reference
+from gitops_dsf.reconciler.freshness import Assessment, named
+from gitops_dsf.reconciler.hub.kinds import placement_reference, scorer_reference
+from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.wording import shortened
@@ -123,9 +125,7 @@ class StatusWriter:
         """How many times in a row the hub refused a status, and when it is written again."""
 
     async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> bool:
-        """Returns whether it was written. `item` is as the view has it. Raises ApiError
-        when the hub takes no statuses now.
-        """
+        """Returns whether it was written. Raises ApiError when the hub takes no statuses now."""
         name = item.metadata.name
         change = patch(item.status, status)
         times, until = self._refused.get(name, (0, 0.0))
@@ -162,3 +162,65 @@ class StatusWriter:
             if bad if known is NOT_SAID else (known.status, known.reason) != (item["status"], item["reason"]):
                 message = f"{item['type']} is {item['status']}: {item['message']}"
                 await self._events.say(scorer_reference(before), item["reason"], message, warning=bad)
+
+
+MAX_SERIES: Final = 1000
+"""Series of score_not_fresh at most: thousands of clusters can be out at once, for each scorer."""
+
+
+class FreshnessReporter:
+    """Sets the metrics, and writes the Events."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
+        self._warned: dict[tuple[str, str], PlacementSummary] = {}
+        """By Placement and resource: warnings that still hold."""
+
+    async def report(self, scan: Scan) -> None:
+        """Sets the metrics, and writes an Event on each Placement that began or ceased to count a cluster."""
+        states = {
+            name: {
+                "expired": item.expired,
+                "missing": item.missing,
+                "expiring": item.expiring,
+                "endless": item.endless,
+            }
+            for name, item in scan.assessments.items()
+        }
+        self._metrics.scored_clusters.set(
+            {(name, "fresh"): item.fresh for name, item in scan.assessments.items()}
+            | {(name, state): len(names) for name, each in states.items() for state, names in each.items()}
+        )
+        # By cluster, so that one scorer does not take the place of all others.
+        rows = sorted(
+            (cluster, name, state)
+            for name, each in states.items()
+            for state, names in each.items()
+            for cluster in names
+        )
+        self._metrics.not_fresh.set({(name, cluster, state): 1 for cluster, name, state in rows[:MAX_SERIES]})
+        self._metrics.not_fresh_omitted.set(max(0, len(rows) - MAX_SERIES))
+        labels = {resource: owner.item.name for resource, owner in scan.owners.items()}
+        self._metrics.counted_as_zero.set(
+            {(name, labels.get(each, each)): len(clusters) for (name, each), clusters in scan.zeros.items()}
+        )
+        placements = self._view.placements.items
+        for (name, resource), clusters in sorted(scan.zeros.items(), key=lambda item: item[0]):
+            item, before = placements.get(name), self._warned.get((name, resource))
+            if clusters and item is not None and (before is None or before.uid != item.uid):
+                self._warned[name, resource] = item
+                message = (
+                    f"ranks by {labels.get(resource, resource)}, and counts {named(clusters)} as 0: there is"
+                    " no score, or it expired, or it lacks the dimension"
+                )
+                await self._say(name, item, "ScoresMissing", message)
+        for name, resource in sorted(self._warned):
+            if not scan.zeros.get((name, resource)):
+                before, item = self._warned.pop((name, resource)), placements.get(name)
+                if item is not None and item.uid == before.uid:
+                    message = f"no cluster is counted as 0 any more for {labels.get(resource, resource)}"
+                    await self._say(name, item, "ScoresComplete", message)
+
+    async def _say(self, name: str, item: PlacementSummary, reason: str, message: str) -> None:
+        about = placement_reference(name, item, self._view.argocd_namespace)
+        await self._events.say(about, reason, message, warning=reason == "ScoresMissing")

@@ -8,7 +8,7 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
-from gitops_dsf.reconciler.journal.observing import SETTLE_SECONDS, Move, observe
+from gitops_dsf.reconciler.journal.branch import SETTLE_SECONDS, Move, observe
 
 MANY = [f"c{number}" for number in range(200)]
 
