@@ -35,3 +35,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return f"did you mean {lowered[word.lower()]}?"
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.6) if len(word) <= 100 else []
     return f"did you mean {close[0]}?" if close else ""
+
+
+def did_you_mean_one_of(word: str, known: Iterable[str], *, where: str = "defined here") -> str:
+    """The known word that is closest, else the list of some."""
+    return did_you_mean(word, known) or f"{where}: {names_text(sorted(known), most=8) or 'none'}"

@@ -97,13 +97,12 @@ def _sources(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
     for section in ("source", "scoring"):
-        inside = spec.get(section)
-        endpoint = inside.get("endpoint") if isinstance(inside, dict) else None
-        if not isinstance(inside, dict) or not isinstance(endpoint, dict) or not endpoint:
+        endpoint = value_at(spec, (section, "endpoint"))
+        if not isinstance(endpoint, dict) or not endpoint:
             continue
         path: Path = ("spec", section, "endpoint")
         moves = [Edit((*path, name), to=("spec", section, name)) for name in endpoint]
-        clash = any(name in inside for name in endpoint)
+        clash = any(name in spec[section] for name in endpoint)
         yield Dialect(
             path=path,
             message=f"{section}.endpoint is the spelling of an older text",
@@ -114,17 +113,15 @@ def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 
 def _query(spec: dict[str, Any]) -> Iterator[Dialect]:
-    source = spec.get("source")
-    if isinstance(source, dict) and isinstance(source.get("query"), dict) and "params" not in source:
+    if isinstance(value_at(spec, ("source", "query")), dict) and "params" not in spec["source"]:
         message = "source.query with fields inside is the spelling of an older text"
         yield _renamed(("spec", "source", "query"), "params", message=message)
 
 
 def _arguments(spec: dict[str, Any]) -> Iterator[Dialect]:
     """The blog post writes the arguments of the scoring API into `params`."""
-    scoring = spec.get("scoring")
-    params = scoring.get("params") if isinstance(scoring, dict) else None
-    if not isinstance(scoring, dict) or not isinstance(params, dict) or not params or "arguments" in scoring:
+    params = value_at(spec, ("scoring", "params"))
+    if not isinstance(params, dict) or not params or "arguments" in spec["scoring"]:
         return
     ours = ("name", "interval")
     if any(name in ours or did_you_mean(str(name), ours) for name in params):
@@ -148,8 +145,7 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
     name = spec.get("name")
     if not isinstance(name, str) or not name:
         return
-    scoring = spec.get("scoring")
-    params = scoring.get("params") if isinstance(scoring, dict) else None
+    params = value_at(spec, ("scoring", "params"))
     written = isinstance(params, dict) and "name" in params
     path, right = ("spec", "name"), ("spec", "scoring", "params", "name")
     hint = "remove it: metadata.name names the scorer, scoring.params.name the score"

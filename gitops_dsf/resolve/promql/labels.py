@@ -21,14 +21,10 @@ class _Labels:
         return (name in self.names) != self.open
 
     def plus(self, names: frozenset[str]) -> "_Labels":
-        return (
-            _Labels(self.names - names, open=True) if self.open else _Labels(self.names | names, open=False)
-        )
+        return _Labels(self.names - names if self.open else self.names | names, self.open)
 
     def minus(self, names: frozenset[str]) -> "_Labels":
-        return (
-            _Labels(self.names | names, open=True) if self.open else _Labels(self.names - names, open=False)
-        )
+        return _Labels(self.names | names if self.open else self.names - names, self.open)
 
     def only(self, names: frozenset[str]) -> "_Labels":
         return _Labels(frozenset(name for name in names if self.has(name)), open=False)

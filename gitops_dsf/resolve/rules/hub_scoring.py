@@ -30,8 +30,7 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
 def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
     """The hub scorer asks a central store. An agent has the series of one cluster only."""
     for scorer in context.scorers.values():
-        item = scorer.declared
-        if item.value.spec.on_hub:
+        if scorer.spec.on_hub:
             yield from _asks_a_central_store(context, scorer)
 
 

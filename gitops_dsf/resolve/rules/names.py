@@ -5,11 +5,13 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.names import SYNC_WAVE
-from gitops_dsf.repository.model.declared import CarriedItem, RankingItem
+from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.declared import CarriedItem, Item, RankingItem
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.wording import did_you_mean, names_text
+from gitops_dsf.wording import did_you_mean_one_of
 
 
 @needs("FleetRepository")
@@ -73,51 +75,36 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
     delete it, replace it, run it as a hook, or assign it to another Application.
     """
     declared = context.declared
-    for item in (
-        *declared.scorers,
-        *declared.applications,
-        *declared.scored_placements,
-        *declared.placements,
-        *declared.application_sets,
-    ):
-        metadata = item.document.data.get("metadata")
-        for field in ("labels", "annotations"):
-            # The metadata of a malformed object can have any shape.
-            entries = metadata.get(field) if isinstance(metadata, dict) else None
-            for key in entries if isinstance(entries, dict) else ():
-                if key.lower().startswith(_OF_ARGOCD) and (
-                    field == "labels" or (item.document.kind, key) not in _ALLOWED
-                ):
-                    message = f"metadata.{field}: {key} would steer how Argo CD applies this object"
-                    hint = "remove it; gitops-dsf renders the waves and options that its objects need"
-                    yield codes.ARGOCD_CONTROL.at(
-                        item.document.key_at(("metadata", field, key)), message, hint
-                    )
+    placed = (*declared.scored_placements, *declared.placements, *declared.application_sets)
+    for document, field, key, _ in _noted(*declared.scorers, *declared.applications, *placed):
+        if key.lower().startswith(_OF_ARGOCD) and (field == "labels" or (document.kind, key) not in _ALLOWED):
+            message = f"metadata.{field}: {key} would steer how Argo CD applies this object"
+            hint = "remove it; gitops-dsf renders the waves and options that its objects need"
+            yield codes.ARGOCD_CONTROL.at(document.key_at(("metadata", field, key)), message, hint)
 
 
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Checks the labels of what is rendered, and of clusters: no selector matches an invalid one."""
     declared = context.declared
-    kinds = (
-        declared.clusters,
-        declared.cluster_sets,
-        declared.scorers,
-        declared.applications,
-        declared.scored_placements,
-        declared.placements,
-    )
-    for item in (found for items in (*kinds, declared.application_sets) for found in items):
+    inventory = (*declared.clusters, *declared.cluster_sets)
+    placed = (*declared.scored_placements, *declared.placements, *declared.application_sets)
+    for document, field, key, value in _noted(*inventory, *declared.scorers, *declared.applications, *placed):
+        path = ("metadata", field, key)
+        if not label_key(key.lower() if field == "annotations" else key):
+            message = f"metadata.{field}: {key or 'an empty key'} is not allowed"
+            yield codes.BAD_VALUE.at(document.key_at(path), message, KEY_RULE)
+        elif field == "labels" and isinstance(value, str) and not label_value(value):
+            message = f"metadata.labels.{key}: {value[:60]} is not allowed"
+            yield codes.BAD_VALUE.at(document.at(path), message, VALUE_RULE)
+
+
+def _noted(*items: Item[Authored]) -> Iterator[tuple[Document, str, str, object]]:
+    """The document, field, key and value of each label and annotation."""
+    for item in items:
         for field in ("labels", "annotations"):
             entries = item.document.data["metadata"].get(field)
             for key, value in entries.items() if isinstance(entries, dict) else ():
-                path = ("metadata", field, key)
-                if not label_key(key.lower() if field == "annotations" else key):
-                    message = f"metadata.{field}: {key or 'an empty key'} is not allowed"
-                    yield codes.BAD_VALUE.at(item.document.key_at(path), message, KEY_RULE)
-                elif field == "labels" and isinstance(value, str) and not label_value(value):
-                    yield codes.BAD_VALUE.at(
-                        item.at(*path), f"metadata.labels.{key}: {value[:60]} is not allowed", VALUE_RULE
-                    )
+                yield item.document, field, key, value
 
 
 @needs("FleetRepository", "ScorerLock")
@@ -130,9 +117,8 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
         position = item.at(*path, "scorer")
         scorer = context.scorers.get(score.scorer)
         if scorer is None:
-            yield codes.UNKNOWN_SCORER.at(
-                position, f"there is no DynamicScorer {score.scorer}", _hint(score.scorer, context)
-            )
+            message = f"there is no DynamicScorer {score.scorer}"
+            yield codes.UNKNOWN_SCORER.at(position, message, _hint(score.scorer, context))
         elif context.config_is_unseen(scorer):
             if not scorer.score_name:
                 message = f"the name of {score.scorer}'s score is known to its /config alone"
@@ -187,8 +173,7 @@ def _placement_hint(name: str, context: Context) -> str:
     ):
         if any(item.name == name for item in items):
             return f"{name} is a {kind}; write a ScoredPlacement, and refer to that"
-    known = context.shared_placements
-    return did_you_mean(name, known) or f"defined here: {names_text(sorted(known), most=8) or 'none'}"
+    return did_you_mean_one_of(name, context.shared_placements)
 
 
 def _hint(name: str, context: Context) -> str:
@@ -197,7 +182,4 @@ def _hint(name: str, context: Context) -> str:
     )
     if by_score_name is not None:
         return f"{name} is the score name of {by_score_name}; write scorer: {by_score_name}"
-    return (
-        did_you_mean(name, context.scorers)
-        or f"defined here: {names_text(sorted(context.scorers), most=8) or 'none'}"
-    )
+    return did_you_mean_one_of(name, context.scorers)

@@ -11,7 +11,7 @@ from gitops_dsf.repository.model.score_test import ExpectedScore, GivenScore, Sc
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
 from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
 from gitops_dsf.resolve.rules.raw_document import indexes
-from gitops_dsf.wording import did_you_mean, names_text
+from gitops_dsf.wording import did_you_mean_one_of
 
 MOST_VALUES: Final = 200_000
 """Values of all series of one test."""
@@ -181,5 +181,5 @@ def _exists(
 ) -> Iterator[Diagnostic]:
     if named.name not in known:
         message = f"there is no {named.kind} {named.name}{where}"
-        hint = did_you_mean(named.name, known) or f"known here: {names_text(sorted(known), most=8) or 'none'}"
+        hint = did_you_mean_one_of(named.name, known, where="known here")
         yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, hint)
