@@ -18,7 +18,6 @@ from tests.golden.findings_cases import (
     case,
     cluster,
     generator,
-    listed,
     placement,
     selector,
     settings,
@@ -38,6 +37,7 @@ from tests.support.repositories import (
     UPSTREAM,
     app,
     application_set,
+    listed,
     masks,
     policy,
 )

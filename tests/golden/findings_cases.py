@@ -16,6 +16,7 @@ from tests.support.repositories import (
     app,
     application_set,
     asking,
+    listed,
     masks,
     placement,
     policy,
@@ -41,11 +42,6 @@ spec: {clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabel
 
 def case(name: str, **documents: str) -> tuple[str, Documents]:
     return name, documents
-
-
-def listed(text: str) -> list[str]:
-    """Values, several on a line."""
-    return [value.strip() for line in text.strip().splitlines() for value in line.split(" | ")]
 
 
 def settings(new: str, text: str = SETTINGS) -> str:

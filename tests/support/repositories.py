@@ -1,9 +1,13 @@
 """Small fleet repositories as text, and what `validate` finds about them."""
 
+from collections.abc import Mapping
+
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.repository.load import Loaded, load_text
+from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
+from gitops_dsf.resolve.types import Resolved
 
 IMAGES = ", agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}"
 """Images of a registry, in gitops-dsf.yaml below."""
@@ -39,7 +43,7 @@ spec:
 }
 
 
-def findings(**changes: str) -> list[Diagnostic]:
+def _declared(changes: Mapping[str, str]) -> Declared:
     names = {"settings": "gitops-dsf.yaml", "clusters": "clusters/c.yaml", "scorers": "scorers/s.yaml"}
     texts = {**BASE, **{names.get(key, f"{key}/x.yaml"): text for key, text in changes.items()}}
     loaded = [load_text(text, file=file) for file, text in texts.items()]
@@ -47,7 +51,17 @@ def findings(**changes: str) -> list[Diagnostic]:
         documents=tuple(document for part in loaded for document in part.documents),
         diagnostics=tuple(item for part in loaded for item in part.diagnostics),
     )
-    return resolve(declare(everything))[1]
+    return declare(everything)
+
+
+def findings(**changes: str) -> list[Diagnostic]:
+    return resolve(_declared(changes))[1]
+
+
+def resolved(**changes: str) -> Resolved:
+    found, diagnostics = resolve(_declared(changes))
+    assert found is not None, diagnostics
+    return found
 
 
 def codes(**changes: str) -> list[str]:
@@ -130,3 +144,8 @@ FULL = scorer("configSyncMode: None", "configSyncMode: Full")
 def app(old: str, new: str) -> str:
     assert old in APP
     return APP.replace(old, new)
+
+
+def listed(text: str) -> list[str]:
+    """Values, several on a line."""
+    return [value.strip() for line in text.strip().splitlines() for value in line.split(" | ")]

@@ -11,38 +11,24 @@ from gitops_dsf.resolve.promql.labels import can_have
 from gitops_dsf.resolve.promql.mixing import mixing_clauses
 from gitops_dsf.resolve.promql.tokens import FUNCTIONS
 from tests.support.laws import examples
+from tests.support.repositories import listed
 
 
 @pytest.mark.parametrize(
     ("query", "kind", "offset"),
     [
-        *[
-            ("sum(rate(a[5m]", "syntax", 14),
-            ("foo{a=1}", "syntax", 6),
-            ("sum by (node)(x) +", "syntax", 0),
-            ("a b", "syntax", 0),
-        ],
-        *[
-            ("sum by (a b)(x)", "syntax", 0),
-            ('x{a="b" c="d"}', "syntax", 0),
-            ("x offset", "syntax", 8),
-            ("sum(x)) + 1", "syntax", 5),
-        ],
-        *[
-            ("é", "syntax", 0),
-            ("", "syntax", 0),
-            ('"open', "syntax", 0),
-            ("x[5m:", "syntax", 5),
-            ("x @ y", "syntax", 0),
-            ("# only", "syntax", 6),
-        ],
-        *[
-            ("1 + rate(x)", "syntax", 4),
-            ("sum(x[5m])", "syntax", 0),
-            ("x + nope(y)", "function", 4),
-            ("x[5m]", "result", 0),
-            ('"s"', "result", 0),
-        ],
+        ("sum(rate(a[5m]", "syntax", 14),
+        ("foo{a=1}", "syntax", 6),
+        *((text, "syntax", 0) for text in listed("sum by (node)(x) + | a b | sum by (a b)(x) | é | x @ y")),
+        *((text, "syntax", 0) for text in ("", '"open', 'x{a="b" c="d"}', "sum(x[5m])")),
+        ("x offset", "syntax", 8),
+        ("sum(x)) + 1", "syntax", 5),
+        ("x[5m:", "syntax", 5),
+        ("# only", "syntax", 6),
+        ("1 + rate(x)", "syntax", 4),
+        ("x + nope(y)", "function", 4),
+        ("x[5m]", "result", 0),
+        ('"s"', "result", 0),
     ],
 )
 def test_a_mistake_has_its_offset(query: str, kind: str, offset: int) -> None:
@@ -73,35 +59,16 @@ def test_every_suggested_function_exists(name: str) -> None:
     assert "function" not in {mistake.kind for mistake in check(f"{name}(a)").mistakes}
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        *[
-            "up",
-            "sum by (node) (rate(x[5m]))",
-            "sum(x) without (a)",
-            "x offset -5m",
-            "x @ start()",
-            "max_over_time(rate(x[5m])[1h:1m])",
-        ],
-        *[
-            "a * on (n) group_left (m) b",
-            "a and ignoring (x) b",
-            "-x ^ 2",
-            "# comment\nx",
-            'count_values("v", x)',
-            "foo:bar:baz",
-            "1 + 1",
-        ],
-        *["x{a=~`\\d(`}", 'count_values(`n`, x{a=~`b\\.c`}) + y{a="\\\\d\\u00e9"}', r"x{a='\''}"],
-        *[
-            '{"utf8.name", a="b"}',
-            "x == bool 0x1f",
-            "histogram_quantile(0.9, sum by (le) (rate(x[5m])))",
-            "x{a=~'b|c',}",
-        ],
-    ],
-)
+VALID = r"""
+    up | sum by (node) (rate(x[5m])) | sum(x) without (a) | x offset -5m | x @ start() | x{a='\''}
+    max_over_time(rate(x[5m])[1h:1m]) | a * on (n) group_left (m) b | a and ignoring (x) b | -x ^ 2
+    count_values("v", x) | foo:bar:baz | 1 + 1 | x{a=~`\d(`} | x == bool 0x1f | {"utf8.name", a="b"}
+    count_values(`n`, x{a=~`b\.c`}) + y{a="\\d\u00e9"} | histogram_quantile(0.9, sum by (le) (rate(x[5m])))
+    x{a=~'b|c',}
+"""
+
+
+@pytest.mark.parametrize("query", [*listed(VALID), "# comment\nx"])
 def test_valid_queries_have_a_tree(query: str) -> None:
     assert check(query).tree is not None
 
@@ -140,54 +107,12 @@ def test_what_the_native_parser_panics_at_is_a_mistake(query: str) -> None:
     assert [mistake.kind for mistake in check(query).mistakes] == ["syntax"]
 
 
-WORDS = (
-    *(
-        "sum",
-        "by",
-        "without",
-        "(",
-        ")",
-        "{",
-        "}",
-        "[",
-        "]",
-        ",",
-        "=",
-        "=~",
-        "!=",
-        '"a"',
-        "'",
-        '"',
-        "`",
-        "5m",
-        "1e5",
-        "0x1",
-        "1e999",
-        ":",
-        "+",
-        "-",
-    ),
-    *(
-        "*",
-        "/",
-        "==",
-        "bool",
-        "on",
-        "ignoring",
-        "group_left",
-        "and",
-        "unless",
-        "offset",
-        "@",
-        "start()",
-        "x",
-        "foo:bar",
-        "rate",
-        "topk",
-        "inf",
-    ),
-    *("nan", "#", "\n", "é", "\x00", "absent", "label_replace", "scalar", ";", "18446744073709551616", "\\"),
-)
+TOKENS = """
+    sum by without ( ) { } [ ] , = =~ != "a" ' " ` 5m 1e5 0x1 1e999 : + - * / == bool on ignoring nan # é ; \\
+    group_left and unless offset @ start() x foo:bar rate topk inf absent label_replace scalar
+    18446744073709551616
+"""
+WORDS = [*TOKENS.split(), "\n", "\x00"]
 
 
 @settings(examples(100))
