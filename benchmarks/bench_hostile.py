@@ -20,7 +20,7 @@ from benchmarks.bench_agent import peak
 from tests.support.agent.apis import scores
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake
-from tests.support.hostile import KINDS, HostileServer
+from tests.support.hostile import KINDS, hostile
 
 HERE = Path(__file__).parent
 PEERS = 8
@@ -75,7 +75,7 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
         well = await stack.enter_async_context(HttpFake(scores(1.0)))
         entries = [entry(f"well{n}", scoring=f"{well.url}/well{n}/", scoringInterval=1) for n in range(PEERS)]
         if kind in KINDS:
-            servers = [await stack.enter_async_context(HostileServer(KINDS[kind])) for _ in range(PEERS)]
+            servers = [await stack.enter_async_context(hostile(kind)) for _ in range(PEERS)]
             for n, server in enumerate(servers):
                 urls = (
                     {"scoring": server.url} if side == "APIs" else {"scoring": well.url, "source": server.url}
@@ -109,7 +109,7 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
 async def _probes(kind: str) -> tuple[str, bool]:
     """The longest turn of a loop that probes 64 hostile pages at once, as a row."""
     async with AsyncExitStack() as stack:
-        servers = [await stack.enter_async_context(HostileServer(KINDS[kind])) for _ in range(PAGES)]
+        servers = [await stack.enter_async_context(hostile(kind)) for _ in range(PAGES)]
         child = await asyncio.create_subprocess_exec(
             sys.executable,
             HERE / "canary.py",

@@ -5,10 +5,10 @@ import gzip
 import struct
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from functools import cache
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
+
+from tests.support.agent.http import HttpFake, Stream
 
 BLOCK: Final = 1 << 18
 """Approximate number of bytes per write."""
@@ -74,46 +74,6 @@ KINDS: Final[Mapping[str, Kind]] = {
 """Peers by what they send. All but the bomb send endlessly."""
 
 
-class HostileServer:
-    """``async with HostileServer(KINDS[name]) as server: server.url``."""
-
-    def __init__(self, kind: Kind) -> None:
-        self._kind = kind
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.port = 0
-        self.asked = 0
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, backlog=512)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._server is not None:
-            self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                await reader.readuntil(b"\r\n\r\n")
-                self.asked += 1
-                async for block in self._kind():
-                    writer.write(block)
-                    await writer.drain()
-                await reader.read()
-        finally:
-            self._tasks.discard(task)
-            writer.transport.abort()
+def hostile(kind: str) -> HttpFake:
+    """A peer of this kind."""
+    return HttpFake(lambda _seen: Stream(head=b"", pieces=KINDS[kind]()))

@@ -5,7 +5,7 @@ of the chunks and however the bytes arrive.
 import asyncio
 import json
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +18,27 @@ from dsf_runtime.clock import SystemClock
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits, Page
 from tests.support.agent.certificates import Authority
-from tests.support.agent.http import HttpFake
-from tests.support.chunkedserver import chunked
+from tests.support.agent.http import Handler, HttpFake, Stream, chunk
 
-SIZES = [256 << doubled for doubled in range(13)]
+SIZES = [256 << doubled for doubled in range(0, 13, 2)]
 """From 256 bytes to 1 MB."""
 POINTS = 60
+PAUSE_TURNS = 40
+"""Turns of the event loop in a pause. The client, in the same loop, reads all that was sent meanwhile."""
+
+
+def chunked(body: bytes, *, size: int, pauses: int = 0) -> Handler:
+    """Answers this body in chunks, and waits after each of the first ones."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for number, at in enumerate(range(0, len(body), size)):
+            yield chunk(body[at : at + size])
+            if number < pauses:
+                for _ in range(PAUSE_TURNS):
+                    await asyncio.sleep(0)
+        yield chunk(b"")
+
+    return lambda _seen: Stream(pieces=pieces())
 
 
 def _matrix(series: int) -> bytes:

@@ -16,7 +16,7 @@ from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large
 from dsf_agent.errors import AgentError
 from dsf_runtime.clock import SystemClock
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
-from tests.support.hostile import KINDS, HostileServer
+from tests.support.hostile import KINDS, hostile
 
 PEERS = 4
 READ_BYTES = 1 << 20
@@ -77,7 +77,7 @@ def parser(monkeypatch: pytest.MonkeyPatch) -> Parser:
 async def _ask(get: Get, kind: str) -> set[str]:
     """The results of some peers of a kind, at once."""
     async with AsyncExitStack() as stack:
-        servers = [await stack.enter_async_context(HostileServer(KINDS[kind])) for _ in range(PEERS)]
+        servers = [await stack.enter_async_context(hostile(kind)) for _ in range(PEERS)]
         ends = await asyncio.gather(*(get(server.url) for server in servers))
         return set(ends)
 

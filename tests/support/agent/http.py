@@ -69,9 +69,12 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """An answer in chunks that lasts until its pieces end, or until the peer closes."""
+    """An answer that lasts until its pieces end, or until the peer closes. The pieces are chunks, or what
+    comes after another head.
+    """
 
     pieces: AsyncIterator[bytes]
+    head: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 Answer = Reply | Fault | Stream
@@ -188,11 +191,13 @@ class HttpFake:
                 writer.write(piece)
                 await writer.drain()
 
-        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(stream.head)
         tasks = [asyncio.create_task(pump()), asyncio.create_task(reader.read())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            if not tasks[0].done():
+                writer.transport.abort()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
