@@ -98,7 +98,7 @@ golden: install ## record what the generator renders and what the public Python 
 demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--fast for less time to watch)
 	$(PY) -m demo $(DEMO_ARGS)
 
-bench: install ## every benchmark, one after another, with goals and floors (NAME=render for some)
+bench: install ## every benchmark, one after another, with goals (NAME=render for some)
 	@missed=; for each in $(NAME); do echo "== $$each"; $(PY) -m benchmarks.bench_$$each || missed="$$missed $$each"; done; \
 	test -z "$$missed" || { echo "missed a goal or failed:$$missed"; exit 1; }
 

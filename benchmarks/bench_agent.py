@@ -94,12 +94,6 @@ async def cycle(bench: Bench) -> list[Figure]:
         HttpFake(lambda _seen: Reply(body=answer)) as scoring,
     ):
         bench.volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, **BY_POD))
-        floor = await asyncio.create_subprocess_exec(
-            *(sys.executable, HERE / "loopback.py"),
-            *map(str, ("127.0.0.1", source.port, len(body), ROUNDS)),
-            stdout=asyncio.subprocess.PIPE,
-        )
-        bare, _ = await floor.communicate()
         async with agent(*bench.flags) as process:
             await until(lambda: len(scoring.seen) >= 3, what="warm", seconds=60)
             await asyncio.sleep(1)
@@ -112,7 +106,6 @@ async def cycle(bench: Bench) -> list[Figure]:
             what = f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), 10,000 results, CPU"
             return [
                 median(what, spent, 0.08, "s"),
-                median("floor: these bytes in and out, unread, CPU", json.loads(bare), None, "s"),
                 Figure("peak memory of such cycles", peak(process.process.pid), 100, "MB"),
             ]
 

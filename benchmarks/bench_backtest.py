@@ -1,8 +1,7 @@
 """How long a backtest takes: `python -m benchmarks.bench_backtest`.
 
 Two weeks of 100 clusters, 3 scorers each minute and 50 applications: at most 20 s and 300 MB, read from a
-store on loopback that another process plays. The floor is decoding the same answers and doing nothing with
-them. Exits with 1 when a target is missed.
+store on loopback that another process plays. Exits with 1 when a target is missed.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from benchmarks import fleet
 from benchmarks.measure import Figure, best, shown
+from tests.support.threadserver import Handler, ThreadServer
 
 CLUSTERS, SCORERS, APPLICATIONS, DAYS = 100, 3, 50, 14
 END = 1_780_272_000
@@ -30,7 +30,7 @@ STEP = 60
 @cache
 def answer(name: str, first: float, last: float) -> bytes:
     """A random walk of a score on each cluster. Answers are kept, because to write them takes longer than
-    the backtest: the floor asks for them first.
+    the backtest: the first run counts least.
     """
     times = np.arange(round((last - first) / STEP) + 1) * STEP + first
     rng = np.random.default_rng(int(first) + int(name.rpartition("-")[2]))
@@ -42,52 +42,21 @@ def answer(name: str, first: float, last: float) -> bytes:
     return ('{"status":"success","data":{"resultType":"matrix","result":[' + ",".join(rows) + "]}}").encode()
 
 
-class Store(BaseHTTPRequestHandler):
+class Store(Handler):
     """Answers range queries."""
 
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+    def serve(self) -> None:
+        form = parse_qs(self.body().decode())
         name = form["query"][0].split('ds_score_name="')[1].split('"')[0]
         first, last = (float(form[key][0]) for key in ("start", "end"))
-        body = answer(name, first, last)
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        """A benchmark prints only its table."""
-
-
-def decoding(url: str) -> None:
-    """The floor: asks the same questions and decodes the answers."""
-    import asyncio
-
-    from gitops_dsf.backtest.rawscores import query_of
-    from gitops_dsf.metricstore.client import MetricStore
-
-    async def read() -> None:
-        async with MetricStore(url) as store:
-            for number in range(SCORERS):
-                start, count = END - DAYS * 86_400, DAYS * 86_400 // STEP
-                async for _ in store.pages(
-                    query_of(fleet.scorer_name(number)), start=start, step=STEP, count=count
-                ):
-                    pass
-
-    asyncio.run(read())
+        self.send(200, answer(name, first, last))
 
 
 def main() -> int:
     if sys.argv[1:2] == ["serve"]:
-        with ThreadingHTTPServer(("127.0.0.1", 0), Store) as server:
-            print(server.server_port, flush=True)
-            server.serve_forever()
-    if sys.argv[1:2] == ["decode"]:
-        decoding(sys.argv[2])
-        return 0
+        with ThreadServer(Store) as store:
+            print(store.url, flush=True)
+            threading.Event().wait()
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(
@@ -96,7 +65,7 @@ def main() -> int:
     ):
         try:
             assert server.stdout is not None
-            url = f"http://127.0.0.1:{int(server.stdout.readline())}"
+            url = server.stdout.readline().strip()
             roots = {paced: Path(folder) / f"fleet-{paced}" for paced in (False, True)}
             for paced, root in roots.items():
                 fleet.write(
@@ -112,14 +81,12 @@ def main() -> int:
             free, held = (
                 [*program, str(roots[paced]), "--prometheus", url, "--to", end] for paced in (False, True)
             )
-            decode = [sys.executable, "-m", "benchmarks.bench_backtest", "decode", url]
-            return shown(figures(free, held, decode))
+            return shown(figures(free, held))
         finally:
             server.terminate()
 
 
-def figures(verb: list[str], paced: list[str], decode: list[str]) -> Iterator[Figure]:
-    yield from best(decode, repeats=2).figures("floor: the answers decoded and nothing done")
+def figures(verb: list[str], paced: list[str]) -> Iterator[Figure]:
     cost = best([*verb, "-o", "json"], repeats=2)
     yield from cost.figures("100 clusters, 3 scorers, 50 applications", seconds=20, megabytes=300)
     cost = best([*paced, "-o", "json"], repeats=2)

@@ -25,7 +25,6 @@ from benchmarks import fleet
 from benchmarks.measure import Figure, shown
 from tests.support.agent.hub import kubeconfig
 
-HERE = Path(__file__).parent
 MEMORY = 380
 """Megabytes."""
 RELISTS = 8
@@ -34,7 +33,7 @@ LOOK = 60
 
 
 class WideHub:
-    """widehub.py, told what to do."""
+    """benchmarks.widehub, told what to do."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -58,7 +57,7 @@ class WideHub:
 
 @contextmanager
 def wide_hub(*sizes: int) -> Iterator[WideHub]:
-    command = [sys.executable, str(HERE / "widehub.py"), *map(str, sizes)]
+    command = [sys.executable, "-m", "benchmarks.widehub", *map(str, sizes)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield WideHub(process)

@@ -1,8 +1,7 @@
 """How long the generator takes: `python -m benchmarks.bench_render`.
 
 One process of `gitops-dsf` per measurement, on real files. Seconds and CPU are the minimum of several runs,
-memory is the largest resident set of all. The floor is copying the same tree. Exits with 1 when a target is
-missed.
+memory is the largest resident set of all. Exits with 1 when a target is missed.
 """
 
 from __future__ import annotations
@@ -23,18 +22,12 @@ PROGRAM = str(Path(sys.executable).with_name("gitops-dsf"))
 
 def ordinary(work: Path, *, scale: float, repeats: int) -> Iterator[Figure]:
     """2,000 clusters, 50 scorers, 100 applications."""
-    root, copy = work / "fleet", work / "copy"
+    root = work / "fleet"
     _write(root, scorers=50, applications=100, scale=scale)
     yield from best([PROGRAM, "validate", str(root)], repeats=repeats).figures("validate", seconds=0.8)
-    first = _from_nothing(root, repeats=repeats)
-    yield from first.figures("render from nothing", seconds=1.5, megabytes=120, note=_size(root))
-    floor = best(
-        ["cp", "-R", str(root / "rendered"), str(copy)],
-        repeats=repeats,
-        before=lambda: shutil.rmtree(copy, ignore_errors=True),
+    yield from _from_nothing(root, repeats=repeats).figures(
+        "render from nothing", seconds=1.5, megabytes=120, note=_size(root)
     )
-    note = f"render takes {first.wall / floor.wall:.1f} times that"
-    yield from floor.figures("floor: cp -R of that tree", note=note)
     cost = best([PROGRAM, "render", str(root)], repeats=repeats, before=lambda: fleet.edit_scorer(root))
     note = cost.output.rpartition("; ")[2].strip()
     yield from cost.figures("render after one scorer edit", seconds=1.2, note=note)
