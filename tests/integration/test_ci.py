@@ -19,12 +19,11 @@ from gitops_dsf.views.preview.markdown import MARKER
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
-from tests.support.github.server import BOT, NAME, OWNER, GitHubServer, Pull
+from tests.support.githubserver import BOT, NAME, OWNER, PERSON, GitHubServer, Pull
 from tests.support.gitlab import BOT as PROJECT
 from tests.support.gitlab import GitLabServer
 
 TOKEN = "s3cret"
-PERSON = {"id": 5, "login": "somebody", "type": "User"}
 
 
 class Change:

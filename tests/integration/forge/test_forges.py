@@ -1,5 +1,5 @@
 """GitHub and GitLab do what every forge must do (tests/hub has Gitea itself): GitHub by a server that checks
-against its schemas, GitLab by recorded answers of its documentation.
+requests, GitLab by recorded answers of its documentation.
 """
 
 from pathlib import Path
@@ -11,10 +11,9 @@ from gitops_dsf.forge.forge import ForgeError
 from gitops_dsf.forge.forges import GitHub, GitLab
 from gitops_dsf.reconciler.forge import Sender
 from gitops_dsf.reconciler.git.credentials import Credentials
-from tests.hub.controlplane.gitrepository import git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.support.forges import tell
-from tests.support.github.server import NAME, OWNER, GitHubServer
+from tests.support.githubserver import NAME, OWNER, GitHubServer
 from tests.support.recordedforge import RecordedForge
 
 TOKEN = "token-of-this-test"
@@ -27,26 +26,11 @@ def sender(tmp_path: Path) -> Sender:
     return Sender(Credentials(folder=tmp_path))
 
 
-class GitHubPeople:
-    def __init__(self, server: GitHubServer, clone: Path) -> None:
-        self._server, self._clone = server, clone
-        self.close, self.merge = server.close, server.merge
-
-    def branch(self, name: str) -> None:
-        git("commit", "--quiet", "--allow-empty", "--message", name, folder=self._clone)
-        git("push", "--quiet", "origin", f"HEAD:refs/heads/{name}", folder=self._clone)
-        git("reset", "--quiet", "--hard", "origin/main", folder=self._clone)
-
-    def comment(self, number: int, text: str) -> None:
-        self._server.pulls[number - 1].comment(text, user={"id": 5, "login": "somebody", "type": "User"})
-
-
 async def test_github(tmp_path: Path, sender: Sender) -> None:
     repository = GitServer(folder=tmp_path / "git").create(NAME)
     with GitHubServer(repository=repository, token=TOKEN) as server:
         forge = GitHub(api=server.url, place=f"{OWNER}/{NAME}", base="main", send=sender)
-        people = GitHubPeople(server, repository.clone)
-        await tell(forge, people)
+        await tell(forge, server)
         assert server.violations == []
         assert [text.split()[-1] for text in server.pulls[0].comments] == ["Forged", "good", "New"]
 

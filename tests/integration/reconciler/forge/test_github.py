@@ -1,4 +1,4 @@
-"""Pull requests on a GitHub whose every request and answer is checked against what GitHub documents."""
+"""Pull requests on a GitHub that checks every request against what GitHub documents."""
 
 import asyncio
 import contextlib
@@ -13,9 +13,8 @@ from gitops_dsf.forge.forges import GitHub
 from gitops_dsf.reconciler import forge as module
 from gitops_dsf.reconciler.forge import ANSWER_BYTES, Sender
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
-from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.support.github.server import NAME, OWNER, Answer, GitHubServer, Pull
+from tests.support.githubserver import NAME, OWNER, Answer, GitHubServer, Pull
 
 TOKEN = "ghp_notforlogs"
 
@@ -23,7 +22,6 @@ TOKEN = "ghp_notforlogs"
 @dataclass(kw_only=True)
 class PullRequestServer:
     server: GitHubServer
-    repository: GitRepository
     secret: Path
 
     def client(self, *, name: str = NAME, url: str = "") -> GitHub:
@@ -34,11 +32,6 @@ class PullRequestServer:
             send=Sender(Credentials(folder=self.secret)),
         )
 
-    def branch(self, name: str) -> None:
-        git("commit", "--quiet", "--allow-empty", "--message", name, folder=self.repository.clone)
-        git("push", "--quiet", "origin", f"HEAD:refs/heads/{name}", folder=self.repository.clone)
-        git("reset", "--quiet", "--hard", "origin/main", folder=self.repository.clone)
-
 
 @pytest.fixture
 def github(tmp_path: Path) -> Iterator[PullRequestServer]:
@@ -48,7 +41,7 @@ def github(tmp_path: Path) -> Iterator[PullRequestServer]:
     # The forge looks into the bare repository; the git server itself need not run.
     repository = GitServer(folder=tmp_path / "git").create("fleet")
     with GitHubServer(repository=repository, token=TOKEN) as server:
-        yield PullRequestServer(server=server, repository=repository, secret=secret)
+        yield PullRequestServer(server=server, secret=secret)
     assert server.violations == []
 
 
@@ -115,7 +108,7 @@ async def test_the_token_is_read_anew_and_the_place_is_told(github: PullRequestS
 
 
 async def test_a_long_text_is_cut(github: PullRequestServer) -> None:
-    github.branch("a")
+    github.server.branch("a")
     forge = github.client()
     request = await forge.open(branch="a", title="A", body="x" * 70_000)
     assert len(request.body or "") < 65_536

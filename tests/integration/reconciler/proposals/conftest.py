@@ -17,7 +17,7 @@ from tests.integration.reconciler.proposals.proposalhub import (
     scorer,
     surroundings,
 )
-from tests.support.github.server import GitHubServer
+from tests.support.githubserver import GitHubServer
 from tests.support.objecthub import ObjectHub
 
 LOCK = """\

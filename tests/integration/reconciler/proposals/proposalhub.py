@@ -18,7 +18,7 @@ from gitops_dsf.repository.model.reconciler import Proposals
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.integration.reconciler.replica import Replica, read_again, running
-from tests.support.github.server import GitHubServer
+from tests.support.githubserver import GitHubServer
 from tests.support.hubobjects import HUB
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says

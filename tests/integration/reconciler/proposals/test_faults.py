@@ -6,7 +6,7 @@ import pytest
 
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import ProposalHub
-from tests.support.github.server import GitHubServer
+from tests.support.githubserver import GitHubServer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 

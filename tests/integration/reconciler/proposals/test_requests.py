@@ -4,7 +4,7 @@ import pytest
 
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import TOKEN, ProposalHub, page
-from tests.support.github.server import GitHubServer
+from tests.support.githubserver import GitHubServer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
