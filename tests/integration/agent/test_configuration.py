@@ -18,17 +18,6 @@ from tests.support.agent.running import SHORT, running
 from tests.support.waiting import until
 
 
-@pytest.mark.real_time
-async def test_a_swap_is_noticed_in_a_second(place: Place) -> None:
-    async with HttpFake(scores(1.0)) as scoring:
-        place.put(entry("one", scoring=f"{scoring.url}/one"))
-        async with place.agent():
-            await until(lambda: scoring.to("one"), what="the first state")
-            for number in range(3):
-                place.put(entry("one", scoring=f"{scoring.url}/v{number}"))
-                await until(lambda number=number: scoring.to(f"v{number}"), what="the next state")
-
-
 async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> None:
     """A changed query is used at once. (The upstream agent keeps the first one.) The other scorer
     keeps its grid.

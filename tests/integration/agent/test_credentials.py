@@ -2,7 +2,6 @@
 never shown.
 """
 
-import base64
 import logging
 from pathlib import Path
 
@@ -19,15 +18,6 @@ from tests.support.waiting import until
 
 OWN = {"serviceAccountToken": True}
 NAMED = {"scoringEndpointAuthName": "scoring-token", "scoringEndpointAuthKey": "token"}
-
-
-def _secret(token: str) -> dict[str, str]:
-    return {"token": base64.b64encode(token.encode()).decode()}
-
-
-async def _shown(agent: RunningAgent, caplog: pytest.LogCaptureFixture) -> str:
-    """Everything that people can read."""
-    return (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
 
 
 def _reached(agent: RunningAgent, *, failing: int, well: int) -> bool:
@@ -56,14 +46,14 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
     """
     caplog.set_level(logging.DEBUG)
     spoke, guard = ScoreHub(), Guard("first-s3cret")
-    spoke.put("secrets", "scoring-token", namespace="dynamic-scoring", data=_secret("first-s3cret\n"))
+    spoke.secret("scoring-token", token="first-s3cret\n")
     async with spoke as api_server, HttpFake(guard) as scoring, HttpFake(prometheus(series(1))) as source:
         place.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **NAMED))
         async with place.agent("--log-level", "debug", spoke=api_server) as agent:
             await until(place.written, what="published")
             assert all("authorization" not in seen.headers for seen in source.seen)
             guard.accepted = {"second-s3cret"}
-            spoke.put("secrets", "scoring-token", namespace="dynamic-scoring", data=_secret("second-s3cret"))
+            spoke.secret("scoring-token", token="second-s3cret")
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 3, what="more cycles")
             assert await agent.failures() == {}
@@ -73,7 +63,7 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
             assert len(api_server.seen) == 2, "kept in between"
             guard.accepted = set()
             await until(lambda: agent.scorer()["reason"] == "unauthorized", what="a token nobody wants")
-            assert "s3cret" not in await _shown(agent, caplog)
+            assert "s3cret" not in await agent.shown() + caplog.text
 
 
 async def test_a_token_that_a_peer_quotes_is_hidden(place: Place, caplog: pytest.LogCaptureFixture) -> None:
@@ -106,7 +96,7 @@ async def test_a_token_that_a_peer_quotes_is_hidden(place: Place, caplog: pytest
         )
         async with place.agent("--service-account-token-file", token_file) as agent:
             await until(lambda: _reached(agent, failing=6, well=1), what="all were called")
-            everything = await _shown(agent, caplog)
+            everything = await agent.shown() + caplog.text
     assert "s3cret" not in everything
     for text in (
         "you sent Bearer (token) and that is wrong",
@@ -127,36 +117,19 @@ async def test_a_peer_that_quotes_the_token_that_it_refused_is_not_repeated(
         token = seen.headers["authorization"].removeprefix("Bearer ")
         if not refused:
             refused.append(token)
-            spoke.put(
-                "secrets",
-                "scoring-token",
-                namespace="dynamic-scoring",
-                data=_secret("another-s3cret-9876543210"),
-            )
+            spoke.secret("scoring-token", token="another-s3cret-9876543210")
             return Reply(status=401, body=b"no")
         return Reply(status=400, body=f"first {refused[0]}, then {token}".encode())
 
     caplog.set_level(logging.DEBUG)
-    spoke.put(
-        "secrets", "scoring-token", namespace="dynamic-scoring", data=_secret("first-s3cret-0123456789")
-    )
+    spoke.secret("scoring-token", token="first-s3cret-0123456789")
     async with spoke as api_server, HttpFake(quoting) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=60, **NAMED))
         async with place.agent(spoke=api_server) as agent:
             await until(lambda: _reached(agent, failing=1, well=0), what="the second answer came")
-            everything = await _shown(agent, caplog)
+            everything = await agent.shown() + caplog.text
     assert "first (token), then (token)" in everything
     assert "s3cret" not in everything
-
-
-async def test_a_token_that_cannot_be_read_is_a_reason_of_its_own(place: Place) -> None:
-    """No call is made without the token, and the message names Secret and key."""
-    async with ScoreHub() as api_server, HttpFake(scores(1.0)) as scoring:
-        place.put(entry("cpu", scoring=scoring.url, **NAMED))
-        async with place.agent(spoke=api_server) as agent:
-            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="it fails")
-            assert "key 'token' of Secret 'scoring-token'" in agent.scorer()["message"]
-            assert scoring.seen == []
 
 
 async def test_a_private_ca_from_a_config_map_and_its_replacement(place: Place, tmp_path: Path) -> None:
@@ -164,7 +137,7 @@ async def test_a_private_ca_from_a_config_map_and_its_replacement(place: Place, 
     cycle.
     """
     spoke, first, second = ScoreHub(), Authority("first"), Authority("second")
-    spoke.put("configmaps", "ca", namespace="dynamic-scoring", data={"ca.crt": first.pem})
+    spoke.config("ca", {"ca.crt": first.pem})
     scoring = HttpFake(scores(5.0), tls=first.server(tmp_path / "first"))
     await scoring.start()
     async with spoke as api_server:
@@ -178,7 +151,7 @@ async def test_a_private_ca_from_a_config_map_and_its_replacement(place: Place, 
                 what="others do not trust it",
             )
             await scoring.stop()
-            spoke.put("configmaps", "ca", namespace="dynamic-scoring", data={"ca.crt": second.pem})
+            spoke.config("ca", {"ca.crt": second.pem})
             scoring.use_tls(second.server(tmp_path / "second"))
             await scoring.start()
             calls = len(scoring.seen)
@@ -204,31 +177,6 @@ async def test_the_pods_own_token_is_read_for_every_call(place: Place) -> None:
             assert await agent.failures() == {}
             token.unlink()
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no token, no call")
-
-
-async def test_each_side_has_its_own_token_and_ca(place: Place, tmp_path: Path) -> None:
-    """The credentials of the source are never sent to the scoring API, and those of the scoring API never
-    to the source.
-    """
-    spoke, one, two = ScoreHub(), Authority("one"), Authority("two")
-    spoke.put("secrets", "for-source", namespace="dynamic-scoring", data=_secret("source-token"))
-    spoke.put("configmaps", "cas", namespace="dynamic-scoring", data={"source": one.pem, "scoring": two.pem})
-    token = tmp_path / "token"
-    token.write_text("pod-token")
-    source = HttpFake(prometheus(series(1)), tls=one.server(tmp_path / "one"))
-    scoring = HttpFake(scores(5.0), tls=two.server(tmp_path / "two"))
-    async with spoke as api_server, source, scoring:
-        auth = {
-            "sourceEndpointAuthName": "for-source",
-            "sourceEndpointAuthKey": "token",
-            "sourceAuth": {"caConfigMapRef": {"name": "cas", "key": "source"}},
-            "scoringAuth": {"caConfigMapRef": {"name": "cas", "key": "scoring"}, **OWN},
-        }
-        place.put(entry("cpu", scoring=scoring.url, source=source.url, **auth))
-        async with place.agent("--service-account-token-file", token, spoke=api_server):
-            await until(place.items, what="published")
-    assert {seen.headers["authorization"] for seen in source.seen} == {"Bearer source-token"}
-    assert {seen.headers["authorization"] for seen in scoring.seen} == {"Bearer pod-token"}
 
 
 async def test_a_redirect_sends_no_token_to_another_host(place: Place) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import ScoreHub, timestamp
 from tests.support.agent.place import Place
 from tests.support.agent.running import SHORT, RunningAgent
@@ -153,28 +153,6 @@ async def test_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
             assert len(scoring.seen) > calls
 
 
-async def test_an_empty_list_that_comes_and_goes_deletes_nothing(place: Place) -> None:
-    """Two programs write the ConfigMap, or a revert comes in time: the scores stay while no empty list is
-    unchanged for long enough.
-    """
-    hub = ScoreHub()
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
-        cpu = entry("cpu", scoring=scoring.url, scoringInterval=60)
-        place.put(cpu)
-        # An empty list must stand for six seconds; each of these stands for less, all together for more.
-        async with place.agent(hub=server, waits=replace(SHORT, prune=1)) as agent:
-            await until(lambda: hub.values("cpu-score"), what="published")
-            for _ in range(5):
-                place.put()
-                await until(lambda: not agent.agent.detail()[1]["scorers"], what="the empty list is in force")
-                await asyncio.sleep(1.5)
-                place.put(cpu)
-                await until(lambda: agent.agent.detail()[1]["scorers"], what="the scorer is back")
-            await asyncio.sleep(1.0)
-            assert hub.values("cpu-score") == {"n0": 7}
-            assert not any(word.startswith("DELETE") for word in hub.writes)
-
-
 async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(place: Place) -> None:
     """It cannot tell a suspended scorer from a wrong mount. Scores stay until they have expired by the
     hub's clock.
@@ -194,39 +172,6 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
         assert hub.now() >= ends - 2
         await asyncio.sleep(1.5)
         assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
-
-
-async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(place: Place) -> None:
-    """The configuration is checked again before each deletion, because the list of scores takes time."""
-    hub = ScoreHub()
-    agents: list[RunningAgent] = []
-    returns: list[dict[str, object]] = []
-
-    async def answer(seen: Seen) -> Reply | Fault:
-        reply = hub.answered(seen)
-        if returns and seen.method == "GET" and seen.path.endswith("/addonplacementscores"):
-            place.put(*returns)
-            returns.clear()
-            await until(lambda: len(agents[0].agent.detail()[1]["scorers"]) == 2, what="mem is back")
-        return reply
-
-    async with HttpFake(answer) as server, HttpFake(Scoring(7.0)) as scoring:
-        cpu = entry("cpu", scoring=scoring.url, scoringInterval=3600)
-        mem = entry("mem", scoring=scoring.url, scoringInterval=3600)
-        place.put(cpu, mem)
-        async with place.agent(hub=server, waits=replace(SHORT, prune=0.5)) as agent:
-            agents.append(agent)
-            await until(
-                lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both are published"
-            )
-            # The scorer that returns calls its API again. It gets no answer, so it writes nothing meanwhile.
-            scoring.handler = lambda _seen: Fault(hang=True)
-            returns += [cpu, mem]
-            place.put(cpu)
-            await until(lambda: not returns, what="mem returns during the list")
-            await asyncio.sleep(10)
-            assert not any(seen.method == "DELETE" for seen in server.seen)
-            assert hub.values("mem-score") == {"n0": 7}
 
 
 async def test_the_file_of_the_last_scorer_is_deleted_too(place: Place) -> None:

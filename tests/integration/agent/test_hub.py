@@ -88,36 +88,6 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
     await asyncio.gather(*(story(name) for name in FAULTS))
 
 
-async def test_a_slow_hub_delays_no_cycle(place: Place) -> None:
-    """If an answer of the hub takes longer than an interval, this is no failure: cycles keep their grid,
-    and the newest scores are published.
-    """
-    hub, api = ScoreHub(), Scoring(7.0)
-
-    async def slowly(seen: Seen) -> Reply | Fault:
-        await asyncio.sleep(1.2)
-        return hub.answered(seen)
-
-    async with HttpFake(slowly) as server, HttpFake(api) as scoring:
-        place.put(
-            *(
-                entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER)
-                for one in ("cpu", "mem")
-            )
-        )
-        async with place.agent(hub=server) as agent:
-            await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
-            api.values = (42.0,)
-            await until(
-                lambda: hub.values("cpu-score") == hub.values("mem-score") == {"n0": 42},
-                what="the newest value",
-            )
-            for one in ("cpu", "mem"):
-                await until(lambda one=one: len(scoring.to(one)) >= 5, what="cycles")
-                assert_on_grid(scoring.to(one)[1:], grid=grid_of(one), least=3)
-            assert await agent.failures() == {}
-
-
 async def test_a_missing_namespace_and_a_hub_that_refuses(place: Place) -> None:
     """First the cluster has no namespace, then the hub refuses, then both work."""
     hub = ScoreHub(namespaces=())

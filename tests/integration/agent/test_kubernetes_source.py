@@ -306,20 +306,6 @@ async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: Scene) -> None
         assert scene.values() == [3.0]
 
 
-async def test_an_api_server_that_is_silent_is_noticed(scene: Scene) -> None:
-    """Old numbers are not scored: after two and a half minutes of silence cycles fail, and the published
-    scores expire.
-    """
-    scene.put("nodes", scoringInterval=30)
-    async with scene.agent() as agent:
-        scene.api.refused |= {"nodes": 503, "pods": 503}
-        scene.api.end_watches()
-        message = await fails(agent, "server_error")
-        assert message.startswith(("GET /api/v1/", "WATCH /api/v1/"))
-        assert "503" in message
-        assert "needs get" not in message
-
-
 async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: Scene) -> None:
     scene.put("nodes")
     await scene.api.stop()

@@ -61,12 +61,8 @@ class TokenServer(HttpFake):
         return {"oauth2": oauth2}
 
 
-def secret(**values: str) -> dict[str, str]:
-    return {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-
-
 def client(secret_value: str) -> dict[str, str]:
-    return secret(**{"client-id": "agent", "client-secret": f"{secret_value}\n"})
+    return {"client-id": "agent", "client-secret": f"{secret_value}\n"}
 
 
 def gate(server: TokenServer) -> Callable[[Seen], Any]:
@@ -81,17 +77,13 @@ def gate(server: TokenServer) -> Callable[[Seen], Any]:
     return answer
 
 
-def put(spoke: ScoreHub, name: str, data: dict[str, str], *, kind: str = "secrets") -> None:
-    spoke.put(kind, name, namespace="dynamic-scoring", data=data)
-
-
 async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     """Two scorers and a source send it. It is replaced before its end, at once when it is refused, and when
     the client has a new secret. It is shown nowhere.
     """
     caplog.set_level(logging.DEBUG)
     spoke, server = ScoreHub(), TokenServer(seconds=600)
-    put(spoke, "client", client("client-s3cret-1"))
+    spoke.secret("client", **client("client-s3cret-1"))
     async with spoke as api_server, server, HttpFake(gate(server)) as scoring:
 
         def asks(seen: Seen) -> Reply:
@@ -120,12 +112,12 @@ async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytes
                 await asyncio.sleep(90)
                 assert await agent.failures() == {}
                 server.secret = "client-s3cret-2"
-                put(spoke, "client", client(server.secret))
+                spoke.secret("client", **client(server.secret))
                 await until(lambda: len(server.issued) == 5, what="a token for the new secret")
                 await asyncio.sleep(90)
                 assert await agent.failures() == {}
                 server.secret = "nobody has this"
-                put(spoke, "client", client("client-s3cret-3"))
+                spoke.secret("client", **client("client-s3cret-3"))
                 await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no such client")
                 ready = (await agent.get("/readyz")).text
                 everything = (await agent.get("/metrics")).text + ready + caplog.text
@@ -160,7 +152,7 @@ async def test_a_token_server_that_fails_costs_its_scorers_alone(
     """
     spoke, server = ScoreHub(), TokenServer()
     server.instead = lambda _: instead
-    put(spoke, "client", client("client-s3cret-1"))
+    spoke.secret("client", **client("client-s3cret-1"))
     async with spoke as api_server, server, HttpFake(gate(server)) as scoring, HttpFake(scores(5.0)) as other:
         more: dict[str, Any] = {"scoringAuth": server.auth(), **GUARD, "scoringInterval": 10}
         place.put(
@@ -186,8 +178,8 @@ async def test_a_token_server_that_fails_costs_its_scorers_alone(
 async def test_the_private_ca_of_a_token_server_is_its_own(place: Place, tmp_path: Path) -> None:
     """That of the scoring API says nothing about the token server."""
     spoke, logins = ScoreHub(), Authority("logins")
-    put(spoke, "client", client("client-s3cret-1"))
-    put(spoke, "logins", {"ca.crt": logins.pem}, kind="configmaps")
+    spoke.secret("client", **client("client-s3cret-1"))
+    spoke.config("logins", {"ca.crt": logins.pem})
     server = TokenServer(tls=logins.server(tmp_path / "server"))
     async with spoke as api_server, server, HttpFake(gate(server)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=server.auth(), **GUARD))
@@ -208,13 +200,13 @@ async def test_a_scoring_api_sees_the_certificate_of_now(
     """
     caplog.set_level(logging.DEBUG)
     spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
-    put(spoke, "ca", {"ca.crt": servers.pem}, kind="configmaps")
+    spoke.config("ca", {"ca.crt": servers.pem})
 
     def pair(authority: Authority, name: str, *, days: float = 1.0) -> dict[str, str]:
         crt, key = authority.pair(tmp_path / name, name=name, days=days)
-        return secret(**{"tls.crt": crt.read_text(), "tls.key": key.read_text()})
+        return {"tls.crt": crt.read_text(), "tls.key": key.read_text()}
 
-    put(spoke, "pair", pair(first, "one"))
+    spoke.secret("pair", **pair(first, "one"))
     scoring = HttpFake(scores(5.0), tls=servers.server(tmp_path / "server-1", client_authority=first))
     await scoring.start()
     async with spoke as api_server:
@@ -224,19 +216,19 @@ async def test_a_scoring_api_sees_the_certificate_of_now(
         async with place.agent(spoke=api_server) as agent:
             await until(place.items, what="published")
             await scoring.stop()
-            put(spoke, "pair", pair(second, "two"))
+            spoke.secret("pair", **pair(second, "two"))
             scoring.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
             await scoring.start()
             await until(lambda: common_name(scoring.seen[-1]) == "two", what="the new certificate")
-            put(spoke, "pair", pair(second, "three", days=-0.01))
+            spoke.secret("pair", **pair(second, "three", days=-0.01))
             refused = {"tls", "connection_lost"}
             await until(lambda: agent.scorer()["reason"] in refused, what="an expired certificate")
             assert "the client certificate in Secret 'pair' expired on 20" in agent.scorer()["message"]
             mixed = {**pair(second, "four"), "tls.key": pair(second, "five")["tls.key"]}
-            put(spoke, "pair", mixed)
+            spoke.secret("pair", **mixed)
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="two halves")
             assert "the private key is that of another certificate" in agent.scorer()["message"]
-            everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+            everything = await agent.shown() + caplog.text
     await scoring.stop()
     # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
     # sockets.

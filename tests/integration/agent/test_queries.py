@@ -1,21 +1,16 @@
 """Requests to a metric source, as the HTTP API of Prometheus and compatible sources expect them."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dsf_agent.fetch.prometheus import Window
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.place import Place
 from tests.support.waiting import until
-
-
-def _flags(tmp_path: Path, volume: ConfigMapVolume) -> list[str | Path]:
-    return ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"]
 
 
 async def test_several_queries_are_sent_at_once_and_keep_their_order(place: Place) -> None:

@@ -24,10 +24,6 @@ ORG = {"name": "X-Scope-OrgID", "value": "platform"}
 API_KEY = {"name": "X-Api-Key", "secretRef": {"name": "api", "key": "k"}}
 
 
-def secret(**values: str) -> dict[str, str]:
-    return {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-
-
 def basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
@@ -53,13 +49,8 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
     """
     caplog.set_level(logging.DEBUG)
     spoke = ScoreHub()
-    spoke.put(
-        "secrets",
-        "login",
-        namespace="dynamic-scoring",
-        data=secret(username="scorer", password="first-s3cret\n"),
-    )
-    spoke.put("secrets", "api", namespace="dynamic-scoring", data=secret(k="key-s3cret-1\n"))
+    spoke.secret("login", username="scorer", password="first-s3cret\n")
+    spoke.secret("api", k="key-s3cret-1\n")
     gate = Gate(authorization=basic("scorer", "first-s3cret"))
     gate.wanted |= {"x-scope-orgid": "platform", "x-api-key": "key-s3cret-1"}
     async with spoke as api_server, HttpFake(scores(5.0)) as scoring, HttpFake(gate) as source:
@@ -71,13 +62,8 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
         )
         async with place.agent("--log-level", "debug", spoke=api_server) as agent:
             await until(place.items, what="published")
-            spoke.put(
-                "secrets",
-                "login",
-                namespace="dynamic-scoring",
-                data=secret(username="other", password="second-s3cret"),
-            )
-            spoke.put("secrets", "api", namespace="dynamic-scoring", data=secret(k="key-s3cret-2"))
+            spoke.secret("login", username="other", password="second-s3cret")
+            spoke.secret("api", k="key-s3cret-2")
             gate.wanted |= {"authorization": basic("other", "second-s3cret"), "x-api-key": "key-s3cret-2"}
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 2, what="more cycles")
@@ -112,13 +98,8 @@ async def test_secrets_that_a_source_quotes_are_hidden_and_sent_nowhere_else(
 
     caplog.set_level(logging.DEBUG, logger="dsf_agent")
     spoke = ScoreHub()
-    spoke.put(
-        "secrets",
-        "login",
-        namespace="dynamic-scoring",
-        data=secret(username="u", password="s3cret-0123456789"),
-    )
-    spoke.put("secrets", "api", namespace="dynamic-scoring", data=secret(k="s3cret-key-0123456789"))
+    spoke.secret("login", username="u", password="s3cret-0123456789")
+    spoke.secret("api", k="s3cret-key-0123456789")
     encoded = base64.b64encode(b"u:s3cret-0123456789").decode()
     async with (
         spoke as api_server,
@@ -136,7 +117,7 @@ async def test_secrets_that_a_source_quotes_are_hidden_and_sent_nowhere_else(
 
             await until(lambda: len(messages()) == 3 and scoring.seen, what="all were called")
             assert all(message.startswith("MetricSource platform: ") for message in messages())
-            everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+            everything = await agent.shown() + caplog.text
     assert "s3cret" not in everything
     assert encoded[:8] not in everything
     assert elsewhere.seen == []
@@ -150,13 +131,13 @@ async def test_a_client_certificate_is_shown_and_replaced(
     """
     caplog.set_level(logging.DEBUG)
     spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
-    spoke.put("configmaps", "ca", namespace="dynamic-scoring", data={"ca.crt": servers.pem})
+    spoke.config("ca", {"ca.crt": servers.pem})
 
     def pair(authority: Authority, name: str) -> dict[str, str]:
         crt, key = authority.pair(tmp_path / name, name=name)
-        return secret(**{"tls.crt": crt.read_text(), "tls.key": key.read_text()})
+        return {"tls.crt": crt.read_text(), "tls.key": key.read_text()}
 
-    spoke.put("secrets", "pair", namespace="dynamic-scoring", data=pair(first, "one"))
+    spoke.secret("pair", **pair(first, "one"))
     tls = servers.server(tmp_path / "server-1", client_authority=first)
     source = HttpFake(prometheus(series(1)), tls=tls)
     await source.start()
@@ -171,19 +152,14 @@ async def test_a_client_certificate_is_shown_and_replaced(
             await until(place.items, what="published")
             assert {common_name(seen) for seen in source.seen} == {"one"}
             await source.stop()
-            spoke.put("secrets", "pair", namespace="dynamic-scoring", data=pair(second, "two"))
+            spoke.secret("pair", **pair(second, "two"))
             source.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
             await source.start()
             await until(lambda: common_name(source.seen[-1]) == "two", what="the new certificate")
-            spoke.put(
-                "secrets",
-                "pair",
-                namespace="dynamic-scoring",
-                data=secret(**{"tls.crt": "no", "tls.key": "s3cret-key"}),
-            )
+            spoke.secret("pair", **{"tls.crt": "no", "tls.key": "s3cret-key"})
             place.put({**plain, "sourceClientCertificate": {**PAIR, "privateKeyKey": "other"}})
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no key, no call")
-            everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+            everything = await agent.shown() + caplog.text
     await source.stop()
     # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
     # sockets.

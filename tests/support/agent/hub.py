@@ -1,10 +1,12 @@
 """The hub as the agent sees it: AddOnPlacementScores, and an upstream agent that writes them, too."""
 
+import base64
 import copy
 import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from dsf_wire.constants import AGENT_NAMESPACE
 from tests.support.agent.http import Reply, Seen
 from tests.support.agent.scorewrites import timestamp
 from tests.support.apiserver import SCORES, ApiServer, Object, failure, kubeconfig
@@ -15,7 +17,16 @@ BASE: Final = "/apis/cluster.open-cluster-management.io/v1alpha1"
 
 
 class ScoreHub(ApiServer):
-    """Views of the scores, by (cluster, name)."""
+    """A hub with scores, by (cluster, name), or a managed cluster with Secrets and ConfigMaps."""
+
+    def secret(self, name: str, **values: str) -> None:
+        """Writes a Secret in the agent's namespace."""
+        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+        self.put("secrets", name, namespace=AGENT_NAMESPACE, data=data)
+
+    def config(self, name: str, data: Mapping[str, str]) -> None:
+        """Writes a ConfigMap in the agent's namespace."""
+        self.put("configmaps", name, namespace=AGENT_NAMESPACE, data=data)
 
     @property
     def scores(self) -> dict[tuple[str, str], Object]:

@@ -43,6 +43,10 @@ class RunningAgent:
                 self.url + path, headers={name.replace("_", "-"): value for name, value in headers.items()}
             )
 
+    async def shown(self) -> str:
+        """Everything that people can read, besides the log."""
+        return (await self.get("/metrics")).text + (await self.get("/readyz")).text
+
     async def samples(self) -> dict[str, float]:
         """Every sample of /metrics, ``name{labels}`` to value."""
         text = (await self.get("/metrics")).text

@@ -113,6 +113,19 @@ async def test_each_change_of_the_file_restarts_the_delay() -> None:
     assert store.deletions == {"gone-score": pytest.approx(DELAY * 4.2, abs=0.1)}
 
 
+async def test_an_empty_list_that_comes_and_goes_deletes_nothing() -> None:
+    """Two programs write the ConfigMap, or a revert comes in time."""
+    store = Store("cpu")
+    with pruning(store) as pruner:
+        for _ in range(5):
+            for state, seconds in ((CPU, 1), (EMPTY, DELAY * EMPTY_FACTOR - 1)):
+                pruner.set(state)
+                await asyncio.sleep(seconds)
+        pruner.set(CPU)
+        await asyncio.sleep(1000)
+    assert (len(store.looks), store.deletions) == (1, {})
+
+
 async def test_a_broken_file_deletes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     broken = parse(b'[{"name": "cpu"}]')
     assert not broken.complete

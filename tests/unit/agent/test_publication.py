@@ -318,20 +318,6 @@ async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
         assert len({cluster for _, cluster, _ in hub.writes}) == len(CLUSTERS)
 
 
-async def test_what_became_of_offers_is_counted() -> None:
-    hub = Hub()
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
-        offer(cpu, ["c1", "c2", "c3"])
-        await asyncio.sleep(10)
-        assert running.outcomes() == {"deferred": 3, "written": 3}
-        offer(cpu, ["c1", "c2", "c3"])
-        assert running.outcomes() == {"deferred": 3, "written": 3, "unchanged": 3}
-        offer(cpu, ["c1"], {"a": 90})
-        await asyncio.sleep(LEAST)
-        assert running.outcomes() == {"deferred": 4, "written": 4, "unchanged": 3}
-
-
 async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
