@@ -144,9 +144,7 @@ class ApiServer(HttpFake):
         self.before: Callable[[Seen], Reply | Fault | None] = lambda _seen: None
         """May answer or fail any request first."""
         self.arrives: Callable[[str], Awaitable[None]] | None = None
-        """Awaited with `METHOD plural` when a request has arrived. While it waits, the request has had no
-        effect.
-        """
+        """Awaited with `METHOD plural` when a request has arrived, before it has had an effect."""
         self.between: Callable[[str], None] = lambda _: None
         """Called with the same key before a request is answered, to simulate another writer."""
         self.gate: asyncio.Event | None = None

@@ -21,13 +21,9 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 DELIVERY_SECONDS: Final = 0.001
-"""Real time before a jump in which the kernel delivers data that was written to a socket. Loopback needs none
-on an idle machine.
-"""
+"""Real time before a jump, for the kernel to deliver data. An idle machine needs none."""
 SMALL_JUMP_SECONDS: Final = 0.1
-"""Jumps up to this length do not wait. A test that polls makes thousands of them, and data that arrives late
-is read after the next one.
-"""
+"""Jumps up to this length do not wait: a test that polls makes thousands of them."""
 WORK_SECONDS: Final = 60.0
 """Real time after which threads and processes that do not end are an error."""
 
@@ -130,9 +126,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def wall() -> float:
-    """Unix time of the running loop, for servers that send the time. Outside of a virtual loop it is the real
-    time.
-    """
+    """Unix time of the running loop, for servers; outside of a virtual loop the real time."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

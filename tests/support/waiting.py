@@ -26,8 +26,6 @@ async def until(condition: Callable[[], object], *, what: str = "", seconds: flo
 
 
 async def for_a_while(seconds: float) -> None:
-    """Lets the other tasks of the loop run for this time in small steps. Each of them gets turns, even if a
-    step ends late.
-    """
+    """Lets other tasks run for this time in small steps, even if a step ends late."""
     for _ in range(20):
         await asyncio.sleep(seconds / 20)

@@ -1,6 +1,4 @@
-"""``check`` prints one cycle of every scorer as a table, publishes nothing, and its exit code says
-whether all scorers gave scores.
-"""
+"""``check`` prints one cycle of each scorer and publishes nothing; the exit code says if all gave scores."""
 
 import asyncio
 import json
@@ -40,9 +38,7 @@ def check(warm_programs: Path) -> Check:
 
 @pytest.mark.real_time
 async def test_the_table(check: Check, tmp_path: Path) -> None:
-    """Successful, failing and invalid entries, with the items that would be published and the reasons of
-    failures.
-    """
+    """Successful, failing and invalid entries, with the items to publish and reasons of failures."""
 
     def source(seen: Seen) -> Reply:
         if seen.path.startswith("/bad/"):

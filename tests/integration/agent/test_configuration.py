@@ -1,6 +1,4 @@
-"""The mounted file: changes are followed, an edit restarts only its own worker, and the upstream format
-works unchanged.
-"""
+"""The mounted file: changes are followed, an edit restarts its own worker, upstream's format works."""
 
 import asyncio
 from dataclasses import replace
@@ -19,9 +17,7 @@ from tests.support.waiting import until
 
 
 async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> None:
-    """A changed query is used at once. (The upstream agent keeps the first one.) The other scorer
-    keeps its grid.
-    """
+    """A changed query is used at once (upstream keeps the first). The other scorer keeps its grid."""
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
         one = entry("one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60)
         two = entry("two", scoring=f"{scoring.url}/two", source=f"{source.url}/two", scoringInterval=1)
@@ -67,9 +63,7 @@ async def test_thirty_swaps_a_second(place: Place) -> None:
 
 
 async def test_a_directory_that_appears_late_disappears_and_returns(tmp_path: Path) -> None:
-    """At the start there is no directory, then one, then another in its place. The current one is always
-    used.
-    """
+    """First there is no directory, then one, then another in its place: the current one is used."""
     async with HttpFake(scores(1.0)) as scoring:
         directory = tmp_path / "config"
         async with running(
@@ -104,9 +98,7 @@ UPSTREAM = """[
 
 
 async def test_upstreams_format_runs_unchanged(place: Place) -> None:
-    """Its sixteen keys, its names, an invalid entry beside valid ones, and a scorer that publishes
-    nothing.
-    """
+    """Its keys and names, an invalid entry beside valid ones, and a scorer that publishes nothing."""
 
     def api(seen: Seen) -> Reply:
         return last_values(seen) if seen.json()["data"] else scores(5.0)(seen)

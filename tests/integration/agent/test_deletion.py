@@ -1,6 +1,4 @@
-"""What is deleted from the hub: scores of removed scorers are, and nothing is deleted because something
-is missing.
-"""
+"""Scores of removed scorers are deleted from the hub, and nothing because something is missing."""
 
 import asyncio
 import logging
@@ -125,9 +123,7 @@ def _old(hub: ScoreHub, name: str, *, left: float | None) -> None:
 
 
 async def test_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
-    """A cluster gets ``[]`` when its last scorer is removed or suspended in git. It must be unchanged
-    longer than another file.
-    """
+    """For ``[]``, when the last scorer is removed or suspended. It must stand longer than another file."""
     hub = ScoreHub()
     hub.objects[SCORES, "c1", "resource-usage-score"] = {
         "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
@@ -154,9 +150,7 @@ async def test_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
 
 
 async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(place: Place) -> None:
-    """It cannot tell a suspended scorer from a wrong mount. Scores stay until they have expired by the
-    hub's clock.
-    """
+    """It may be a wrong mount: scores stay until they have expired by the hub's clock."""
     hub = ScoreHub()
     hub.ahead = 600.0
     _old(hub, "expired", left=-30)

@@ -52,9 +52,7 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
 
 
 async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_path: Path) -> None:
-    """The reason is counted, cycles keep their grid, and when the hub answers again the newest scores are
-    published.
-    """
+    """The reason is counted, cycles keep their grid, and later the newest scores are published."""
 
     async def story(name: str) -> None:
         hub, api = ScoreHub(), Scoring(1.0)
@@ -133,9 +131,7 @@ async def _counted(agent: RunningAgent, reason: str) -> bool:
 
 
 async def test_a_deleted_object_is_published_again(place: Place) -> None:
-    """Although nothing changed and no refresh is due: every five minutes the agent lists which objects
-    exist.
-    """
+    """Nothing changed and no refresh is due, but every five minutes the agent lists which exist."""
     hub = ScoreHub()
     async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         place.put(
@@ -173,9 +169,7 @@ async def test_too_many_items_are_refused_with_advice(place: Place) -> None:
 
 
 async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:
-    """A suspended scorer has no calls and no samples, and its object stays. When the ConfigMap cannot be
-    read, it runs again.
-    """
+    """It has no calls and no samples, and its object stays. An unreadable ConfigMap suspends nothing."""
     hub = ScoreHub()
 
     def suspend(listed: str) -> None:

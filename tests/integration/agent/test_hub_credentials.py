@@ -80,9 +80,7 @@ def _serial(seen: Seen) -> object:
 
 
 async def test_the_hubs_ca_is_what_the_kubeconfig_says_now(place: Place, tmp_path: Path) -> None:
-    """Not the system's. The hub gets a certificate of another authority: publishing fails, nothing is sent,
-    and continues with the new CA.
-    """
+    """Not the system's. After a certificate of another authority nothing is sent until the new CA."""
     first, second = Authority("first"), Authority("second")
     hub, api = ScoreHub(tls=first.server(tmp_path / "one")), Scoring(5.0)
     server = hub
@@ -106,9 +104,7 @@ async def test_the_hubs_ca_is_what_the_kubeconfig_says_now(place: Place, tmp_pat
 async def test_a_token_with_characters_not_allowed_in_a_header(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Two tokens in one file, or a character beyond ASCII: the reason names the file, and the token
-    appears nowhere.
-    """
+    """Two tokens, or one beyond ASCII: the reason names the file, and the token appears nowhere."""
     caplog.set_level(logging.DEBUG)
     config = place.folder / "kubeconfig"
     async with ScoreHub() as server, HttpFake(scores(5.0)) as scoring:

@@ -111,9 +111,7 @@ def fleet(*names: str, scorers: tuple[str, ...] = ("cpu",), **values: str) -> li
 
 
 async def test_one_query_scores_every_cluster(scene: Scene) -> None:
-    """Each score is in the cluster's namespace and has the label of the hub scorer. Clusters of others are
-    left alone. The store gets the tenant header.
-    """
+    """Each score is in its cluster's namespace with the label. Other clusters are left alone."""
     scene.store.values |= {"c2": 22.9, "c3": 33, "stranger": 50}
     header = {"name": "X-Scope-OrgID", "value": "fleet"}
     scene.put(scene.entry(sourceRef="central", sourceHeaders=[header]), fleet=fleet("c1", "c2"))
@@ -217,9 +215,7 @@ async def test_scoring_apis_get_a_few_clusters_at_a_time(scene: Scene) -> None:
 
 
 async def test_the_clusters_change_without_a_restart(scene: Scene) -> None:
-    """A cluster that joins is scored in the next cycle. The score of one that leaves is deleted, and a broken
-    file deletes nothing.
-    """
+    """One that joins is scored, the score of one that leaves goes, a broken file deletes nothing."""
     scene.store.values["c3"] = 33
     scene.put(scene.entry(), fleet=fleet("c1", "c2"))
     async with scene.scorer() as agent:
@@ -233,9 +229,7 @@ async def test_the_clusters_change_without_a_restart(scene: Scene) -> None:
 
 
 async def test_scores_move_between_agents_and_the_hub_scorer(scene: Scene) -> None:
-    """The new writer takes the object over with its first write, and the old one does not delete it. The hub
-    refuses the deletion while nobody has taken over.
-    """
+    """The new writer takes over with its first write. Before, the hub refuses the old one's deletion."""
     hub, server, spoke = scene.hub, scene.server, Place(scene.place.folder / "agent")
     cpu, disk = (scene.entry(name, scoringInterval=20) for name in ("cpu", "disk"))
     there = {**cpu, "runsOn": None, "clusterLabel": None}

@@ -14,9 +14,7 @@ HEAD, BUILD, ROOTFS, FINAL = stages("images/agent.Containerfile")
 
 
 def test_the_base_and_the_installer_are_pinned() -> None:
-    """What is built has one base, with a full version and the Python that the project requires. uv
-    has the version of the Makefile.
-    """
+    """One base, with a full version and the project's Python; uv has the version of the Makefile."""
     (base,) = texts(HEAD, "ARG")
     assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+", base)
     assert texts(BUILD, "FROM") == ["${PYTHON_IMAGE} AS build"]
@@ -28,9 +26,7 @@ def test_the_base_and_the_installer_are_pinned() -> None:
 
 
 def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
-    """Requirements are installed by hash, and the project's own wheels from the folder where they were
-    built.
-    """
+    """Requirements are installed by hash, the project's own wheels from where they were built."""
     installs = [shlex.split(command) for command in commands(BUILD) if command.startswith("uv pip install")]
     assert len(installs) == 3
     for words in installs:

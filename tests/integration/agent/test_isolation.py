@@ -1,6 +1,4 @@
-"""One scorer never affects another: hanging peers, sudden size, a clock that jumps. And nothing grows
-with time.
-"""
+"""One scorer never affects another: hanging peers, sudden size, clocks that jump; nothing grows."""
 
 import asyncio
 import itertools
@@ -25,9 +23,7 @@ from tests.support.waiting import until
 
 
 async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -> None:
-    """A peer sends two answers to one request. Another scorer of this origin, which asks right after it, gets
-    the answer to its own request.
-    """
+    """A peer sends two answers. Another scorer of its origin, right after, gets the answer to its own."""
     body = b'{"results":[{"metric":{"node":"%s"},"score":1}]}'
 
     def answer(name: bytes) -> bytes:
@@ -48,9 +44,7 @@ async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -
 
 
 async def test_a_hundred_hanging_scorers_delay_no_healthy_one(place: Place) -> None:
-    """Peers that accept connections and never answer, one origin for ten scorers, beside a healthy scorer
-    with an interval of one second.
-    """
+    """One silent origin for ten scorers each, beside a healthy scorer with an interval of one second."""
     silent = [HttpFake(lambda _seen: Fault(hang=True)) for _ in range(10)]
     async with AsyncExitStack() as stack:
         for fake in silent:
@@ -68,9 +62,7 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(place: Place) -> N
 
 
 async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(place: Place) -> None:
-    """After each of them has hung once, which takes a time-out for every eight, they share four of the
-    eight slots. A healthy scorer of the same origin keeps its grid.
-    """
+    """Once each of them has hung, they share four of eight slots. A healthy one keeps its grid."""
 
     def answer(seen: Seen) -> Reply | Fault:
         return scores(1.0)(seen) if seen.path.startswith("/well/") else Fault(hang=True)
@@ -89,9 +81,7 @@ async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(place
 
 
 async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(place: Place) -> None:
-    """Large series stay in memory until they are scored. No more of them are fetched than the budget
-    allows, and small scorers keep their grid.
-    """
+    """No more of them are fetched than the budget allows, and small scorers keep their grid."""
     hung, hanging = list[Seen](), False
     large, small = matrix(series(1600, points=60)), matrix(series(2))
     held = len(large.body) + 1600 * RESULT_BYTES
@@ -162,9 +152,7 @@ async def test_a_jump_of_the_clock(place: Place, jump: float) -> None:
 
 @pytest.mark.parametrize("publishes_to", ["hub", "dir"])
 async def test_a_hub_clock_that_is_set_back(place: Place, publishes_to: str) -> None:
-    """A hub that was an hour ahead is corrected: changes are written at once, and no score stays valid
-    for an hour too long.
-    """
+    """It was an hour ahead: changes are written at once, and no score stays valid too long."""
     clock, hub = Jumping(), ScoreHub()
 
     def standing() -> tuple[float, int]:
@@ -190,9 +178,7 @@ async def test_a_hub_clock_that_is_set_back(place: Place, publishes_to: str) -> 
 @pytest.mark.real_time
 @pytest.mark.soak
 async def test_soak(place: Place) -> None:
-    """Faults of every kind, edits, and restarts of workers for a while: the number of descriptors and the
-    memory do not grow.
-    """
+    """Faults, edits and restarts for a while: descriptors and memory do not grow."""
     turn = itertools.count()
     body = matrix(series(300, points=20)).body
     kinds: list[Reply | Fault] = [

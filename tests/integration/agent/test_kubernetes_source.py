@@ -1,6 +1,4 @@
-"""Source type Kubernetes: an agent that counts nodes and pods of its own cluster, against an API server with
-watches.
-"""
+"""Source type Kubernetes: an agent that counts nodes and pods, against an API server with watches."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -131,9 +129,7 @@ async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
 
 
 async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
-    """The interval is an hour. Changes of one rollout are collected, and a change that no measure can see,
-    such as a label, scores nothing.
-    """
+    """The interval is an hour. Changes are collected; one that no measure sees scores nothing."""
     first = pod("one", on="a", cpu="1")
     scene.api.add(first)
     scene.put("cpu_requested_cores")
@@ -264,9 +260,7 @@ async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
 
 @pytest.mark.parametrize("resource", ["nodes", "pods"])
 async def test_a_missing_right_is_named(scene: Scene, resource: str) -> None:
-    """The cycle fails at once and does not wait for the time-out. It works again soon after the right was
-    given.
-    """
+    """The cycle fails at once, and works again soon after the right was given."""
     scene.api.refused[resource] = 403
     scene.put("cpu_available_cores", scoringInterval=30)
     async with scene.agent(scored=False) as agent:

@@ -24,9 +24,7 @@ MIXED = Reply(
 
 
 async def test_one_cycle_in_numbers(place: Place) -> None:
-    """Four series with a warning, and five results: a plain one, one beyond the bounds, one without a
-    name, a NaN, and an invalid one.
-    """
+    """Five results: a plain one, one beyond the bounds, one without a name, a NaN, an invalid one."""
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
     start = time.time()
     async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
@@ -72,9 +70,7 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
 
 
 async def test_outcomes_of_decisions_about_a_write(place: Place) -> None:
-    """Written once, unchanged afterwards, deferred when it changes too early, failed when the directory
-    cannot be written.
-    """
+    """Written, unchanged afterwards, deferred if it changes early, failed without a directory."""
     moving = iter(range(1, 100))
     blocked = place.folder / "blocked"
     blocked.write_text("a file where the directory should be")

@@ -1,6 +1,4 @@
-"""Access tokens and client certificates of scoring APIs: a real token server and real TLS servers, and an
-agent that runs meanwhile.
-"""
+"""Access tokens and client certificates, with a real token server, TLS servers and agent."""
 
 import asyncio
 import base64
@@ -78,9 +76,7 @@ def gate(server: TokenServer) -> Callable[[Seen], Any]:
 
 
 async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    """Two scorers and a source send it. It is replaced before its end, at once when it is refused, and when
-    the client has a new secret. It is shown nowhere.
-    """
+    """It is replaced before its end, when it is refused, and for a new secret. It is never shown."""
     caplog.set_level(logging.DEBUG)
     spoke, server = ScoreHub(), TokenServer(seconds=600)
     spoke.secret("client", **client("client-s3cret-1"))
@@ -147,9 +143,7 @@ async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytes
 async def test_a_token_server_that_fails_costs_its_scorers_alone(
     place: Place, instead: Answer, words: str
 ) -> None:
-    """It is asked less and less often, the API gets no call, and other scorers go on. Scores are back when
-    it is.
-    """
+    """It is asked ever less often, other scorers go on, and scores are back when it is."""
     spoke, server = ScoreHub(), TokenServer()
     server.instead = lambda _: instead
     spoke.secret("client", **client("client-s3cret-1"))
@@ -195,9 +189,7 @@ async def test_the_private_ca_of_a_token_server_is_its_own(place: Place, tmp_pat
 async def test_a_scoring_api_sees_the_certificate_of_now(
     place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It wants a certificate of one authority, then of another, while the agent runs. One that is expired is
-    refused, and the message says since when.
-    """
+    """It wants that of one authority, then of another. An expired one is refused and explained."""
     caplog.set_level(logging.DEBUG)
     spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
     spoke.config("ca", {"ca.crt": servers.pem})

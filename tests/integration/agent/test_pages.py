@@ -38,9 +38,7 @@ async def test_both_formats(place: Place) -> None:
 
 
 async def test_probes_and_requests_that_are_not_served(place: Place) -> None:
-    """Unknown paths, other methods, garbage, and a peer that sends nothing: each ends, and the next
-    request works.
-    """
+    """Unknown paths, other methods, garbage, silence: each ends, and the next request works."""
     place.put()
     async with place.agent() as agent:
         await until(lambda: agent.agent.detail()[0], what="the file was seen")

@@ -46,9 +46,7 @@ async def test_sigterm_ends_in_time_with_work_in_flight(
 
 @pytest.mark.real_time
 async def test_a_write_in_flight_is_finished(warm_programs: Path, place: Place) -> None:
-    """SIGTERM arrives while the hub is slow with the status. The write finishes before the process
-    ends.
-    """
+    """SIGTERM arrives while the hub is slow. The write finishes before the process ends."""
     hub = ScoreHub()
 
     async def slow(seen: Seen) -> Reply | Fault:
@@ -81,9 +79,7 @@ async def test_sigkill_and_restart(place: Place) -> None:
 async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(
     warm_programs: Path, place: Place
 ) -> None:
-    """The token of ten scorers is read from a pipe without a writer. The healthy scorer runs, an edit is
-    followed, and SIGTERM works.
-    """
+    """Ten tokens are read from a pipe without a writer. The healthy scorer, an edit and SIGTERM work."""
     pipe, own = place.folder / "token", {"serviceAccountToken": True}
     os.mkfifo(pipe)
     async with HttpFake(scores(1.0)) as scoring:

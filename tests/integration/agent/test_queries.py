@@ -14,9 +14,7 @@ from tests.support.waiting import until
 
 
 async def test_several_queries_are_sent_at_once_and_keep_their_order(place: Place) -> None:
-    """The source answers only after all have arrived, the last one first. The scoring API gets the series
-    in the order of the queries.
-    """
+    """The source answers when all have arrived, the last first. The API gets them in order."""
     arrived: list[str] = []
     everyone = asyncio.Event()
 
@@ -67,9 +65,7 @@ async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(pl
 
 
 async def test_a_long_query_is_posted(place: Place) -> None:
-    """Proxies refuse long URLs. A form may have any length, and parameters of the endpoint's URL stay in
-    the URL.
-    """
+    """Proxies refuse long URLs. Parameters of the endpoint's URL stay in the URL."""
     long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
     async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
         endpoint = {"sourceEndpoint": f"{fake.url}/api/v1/query_range?dedup=true&tenant=a%20b"}
@@ -104,9 +100,7 @@ def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(
 
 
 async def test_an_instant_query(place: Place) -> None:
-    """A path that ends with /query asks for one time. Samples reach the scoring API as series with one
-    value.
-    """
+    """A path that ends with /query asks for one time. Samples become series with one value."""
     sample: dict[str, Any] = {"metric": {"node": "a"}, "value": [1_700_000_000.5, "7"]}
     answer = Reply.of({"status": "success", "data": {"resultType": "vector", "result": [sample]}})
     async with HttpFake(lambda _seen: answer) as fake, HttpFake(last_values) as scoring:

@@ -61,9 +61,7 @@ async def test_the_values_of_a_query_are_published(place: Place) -> None:
 
 
 async def test_several_expressions_are_several_results(place: Place) -> None:
-    """Labels that are equal in two expressions give one item, and scoreAggregation combines its values. The
-    scores are valid as long as scoreTTLSeconds says.
-    """
+    """Equal labels give one item, by scoreAggregation. Scores are valid as scoreTTLSeconds says."""
     answers = {
         "up": _vector(({"node": "a"}, "1"), ({"node": "b"}, "2")),
         "down": _vector(({"node": "a"}, "9")),

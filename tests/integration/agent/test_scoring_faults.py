@@ -1,6 +1,4 @@
-"""Faults of scoring APIs: invalid results are dropped one by one, invalid answers fail the cycle, and
-nothing wrong is published.
-"""
+"""Faults of scoring APIs: invalid results are dropped, invalid answers fail the cycle."""
 
 import asyncio
 import gzip
@@ -151,9 +149,7 @@ def _all_fail(agent: RunningAgent) -> bool:
 
 
 async def test_every_answer_with_good_results(place: Place) -> None:
-    """Answers with some or only valid results: exactly the right items are published, and each dropped
-    result is counted with its reason.
-    """
+    """Exactly the right items are published, and each dropped result is counted with its reason."""
     async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
         place.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED))
         async with place.agent() as agent:
@@ -180,9 +176,7 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
 
 
 async def test_results_are_counted_if_none_is_usable(place: Place) -> None:
-    """The cycle fails because there are no results, and each result is counted by the reason why it was
-    dropped.
-    """
+    """The cycle fails, and each result is counted by the reason why it was dropped."""
     async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
         place.put(
             entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}")
@@ -199,9 +193,7 @@ async def _has_failed(agent: RunningAgent, expected: dict[str, set[str]]) -> boo
 
 
 async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(place: Place) -> None:
-    """For a new source no empty object is published, because OCM would count 0. If data disappears, the
-    last scores stay until they expire.
-    """
+    """No empty object is published, as OCM would count 0; the last scores stay until they expire."""
     answer: Reply = results()
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
         place.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER))
@@ -222,9 +214,7 @@ async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(pla
 
 
 async def test_the_request_is_the_wire_contract(place: Place) -> None:
-    """``{"data": [...], "arguments": ...}`` with the series exactly as the source sent them, and with a
-    Content-Length.
-    """
+    """``{"data": [...], "arguments": ...}`` with the series as the source sent them."""
     given = series(2, points=2)
     given[0]["values"][0][1] = "1.0000000000000000001"
     sources: list[dict[str, Any]] = [*given]

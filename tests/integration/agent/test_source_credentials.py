@@ -1,6 +1,4 @@
-"""Headers, passwords and client certificates of metric sources: sent to the source alone, replaced while the
-agent runs, and never shown.
-"""
+"""Headers, passwords and certificates of sources: sent to them alone, replaced, never shown."""
 
 import asyncio
 import base64
@@ -44,9 +42,7 @@ class Gate:
 async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_after_a_401(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The Secrets are read by name. After a 401 they are read again, and the cycle succeeds. An entry with
-    a header that the agent sets itself is a problem of its own.
-    """
+    """After a 401 they are read again. An entry with a header of the agent itself is a problem."""
     caplog.set_level(logging.DEBUG)
     spoke = ScoreHub()
     spoke.secret("login", username="scorer", password="first-s3cret\n")

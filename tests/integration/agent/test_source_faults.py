@@ -1,6 +1,4 @@
-"""Faults of metric sources: each is counted with its reason, exports and publishes nothing, affects no
-other scorer, and ends.
-"""
+"""Faults of metric sources: each is counted, publishes nothing, affects no other scorer, and ends."""
 
 import gzip
 import json
@@ -111,9 +109,7 @@ def _odd() -> dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]]
 
 
 async def test_unusual_valid_answers(place: Place) -> None:
-    """Long labels, repeated label sets, any script, NaN: they are forwarded unchanged,
-    scored and published.
-    """
+    """Long labels, repeated label sets, any script, NaN: forwarded unchanged and published."""
     odd = _odd()
     async with (
         HttpFake(lambda seen: odd[seen.path.split("/")[1]][0]) as source,

@@ -81,9 +81,7 @@ def test_a_dead_upstream_agents_object_is_taken_over_after_an_hour(tmp_path: Pat
 def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
     tmp_path: Path, values: Mapping[str, int]
 ) -> None:
-    """It keeps the object until it has written nothing for an hour again. Repeated values do not update its
-    time.
-    """
+    """Until it has written nothing for an hour again. Repeated values do not update its time."""
 
     async def story(agent: AgentOnHub) -> None:
         agent.hub.upstream_writes(SCORE, OLD)

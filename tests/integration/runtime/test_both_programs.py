@@ -1,6 +1,4 @@
-"""What agent, reconciler and the reading verbs must do in the same way. Each calls an API server through
-its own code.
-"""
+"""What agent, reconciler and reading verbs do in the same way, each through its own code."""
 
 import asyncio
 import base64
@@ -134,9 +132,7 @@ async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(
 async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
     program: Start, tmp_path: Path, *, named: bool
 ) -> None:
-    """The address is not in the certificate, as behind a load balancer. It is trusted only with
-    tls-server-name.
-    """
+    """The address is not in the certificate. It is trusted only with tls-server-name."""
     authority = Authority()
     tls = authority.server(tmp_path / "server", host="hub.example")
     extra = {"tls-server-name": "hub.example"} if named else {}

@@ -1,6 +1,4 @@
-"""What programs that read once do while an API server is too busy. One that just started, or just learned a
-kind, answers with 429 for a moment.
-"""
+"""What programs that read once do while an API server is too busy and answers with 429."""
 
 import asyncio
 import ssl

@@ -1,6 +1,4 @@
-"""What was read of a failed answer is freed when the call ends, not when the garbage collector runs. By then
-its bytes no longer count against any budget.
-"""
+"""What was read of a failed answer is freed at the end of the call, as its bytes count no more."""
 
 import asyncio
 import gc

@@ -1,6 +1,4 @@
-"""Honest servers that send their answers in chunks, read by every client. None is refused, whatever the size
-of the chunks and however the bytes arrive.
-"""
+"""Honest servers that send chunks: no client refuses them, whatever the size of the chunks."""
 
 import asyncio
 import json

@@ -30,9 +30,7 @@ Get = Callable[[str], Awaitable[str]]
 
 
 class Parser:
-    """The HTTP parsers of the clients: how many events they give in one turn of the event loop, and how many
-    bytes each takes.
-    """
+    """The HTTP parsers of the clients: events in one turn of the event loop, and bytes of each."""
 
     def __init__(self) -> None:
         self.most = 0
@@ -100,9 +98,7 @@ LIMIT = 4 << 20
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None:
-    """Some at a time: no turn of the loop parses more than the limit, and no client reads much more than
-    its limit.
-    """
+    """No turn of the loop parses more than the limit, and no client reads much more than its own."""
     transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT), clock=SystemClock())
 
     async def get(url: str) -> str:

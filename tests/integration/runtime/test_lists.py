@@ -1,6 +1,4 @@
-"""Paged lists. The number of objects in a page depends on their size, so that a list of large objects
-does not need much memory.
-"""
+"""Paged lists. Pages of large objects have fewer, so that they do not need much memory."""
 
 import asyncio
 import gc

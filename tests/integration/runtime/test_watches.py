@@ -24,9 +24,7 @@ def event(number: int, *, size: int = 0) -> bytes:
 
 @asynccontextmanager
 async def watched(*, events: int, every: float, size: int = 0) -> AsyncIterator[ApiServer]:
-    """A client of a server whose watch has an event every so many seconds (0: as fast as it can), and ends
-    after them.
-    """
+    """A client of a watch with an event every so many seconds (0: without pause) and an end."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -75,9 +73,7 @@ async def test_without_gathering_each_event_is_handed_over_at_once() -> None:
 
 @pytest.mark.parametrize("size", [100, 20_000])
 async def test_a_storm_of_events_is_read_without_pauses(size: int) -> None:
-    """While reads are full, the next one follows at once. With a pause after each read it would take
-    seconds.
-    """
+    """While reads are full, the next one follows at once; pauses would take seconds."""
     events = 4_000 if size < 1_000 else 400
     async with watched(events=events, every=0.0, size=size) as api:
         began = asyncio.get_running_loop().time()

@@ -1,6 +1,4 @@
-"""The two sides together: the agent's own process calls scoring APIs made with the SDK and publishes their
-scores.
-"""
+"""The two sides together: the agent's process publishes scores of APIs made with the SDK."""
 
 import asyncio
 from pathlib import Path

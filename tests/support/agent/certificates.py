@@ -35,9 +35,7 @@ class Authority:
         self.pem = self._certificate.public_bytes(serialization.Encoding.PEM).decode()
 
     def pair(self, directory: Path, *, name: str, host: str = "", days: float = 1.0) -> tuple[Path, Path]:
-        """Writes ``tls.crt`` and ``tls.key`` for a host, or for 127.0.0.1, into the directory. They are valid
-        for some days.
-        """
+        """Writes ``tls.crt`` and ``tls.key`` for a host or 127.0.0.1, valid for some days."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.DNSName(host) if host else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
         builder = _builder(_named(name), self._name, key, days=days).add_extension(

@@ -27,9 +27,7 @@ class ConfigMapVolume:
         self.swap({"summaries": content})
 
     def swap(self, files: dict[str, bytes]) -> None:
-        """Follows the kubelet's AtomicWriter: creates a directory and a link with another name, renames it to
-        ``..data``, then deletes the old directory.
-        """
+        """As the kubelet's AtomicWriter: a new directory, a link that is renamed to ``..data``."""
         fresh = self.directory / f"..2026_01_01_{next(_COUNTER):09d}"
         fresh.mkdir()
         for name, content in files.items():

@@ -18,13 +18,9 @@ EAGER: Final = {"deadband": 0, "minIntervalSeconds": 0}
 SOURCE: Final = matrix(series(3))
 SCORES: Final = Reply.of({"results": [{"metric": {"node": "a"}, "score": 1.5}]})
 LIMITS: Final = ("--request-timeout", "8", "--max-answer-bytes", "200000")
-"""Dozens of scorers start at once. On a busy machine a healthy peer may need seconds to answer the
-last one.
-"""
+"""Dozens of scorers start at once: a healthy peer may need seconds to answer the last one."""
 INTERVAL: Final = 4
-"""Seconds between two cycles of failing scorers, so that they leave most of a busy machine to the healthy
-one.
-"""
+"""Seconds between two cycles of failing scorers, which leave the machine to the healthy one."""
 REFUSED: Final = "refused"
 WELL: Final = "well"
 

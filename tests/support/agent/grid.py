@@ -17,9 +17,7 @@ def grid_of(name: str, *, cluster: str = "c1", interval: float = 1) -> Grid:
 
 
 def assert_on_grid(calls: Sequence[Seen], *, grid: Grid, least: int = 1) -> None:
-    """Fails unless every grid point from the first call to the last has exactly one call, and there are more
-    than ``least`` calls.
-    """
+    """Fails unless each grid point between the calls has exactly one, more than ``least`` in all."""
     times = [call.at for call in calls]
     assert len(times) > least, times
     first = round((times[0] - grid.phase) / grid.interval)

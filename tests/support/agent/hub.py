@@ -38,9 +38,7 @@ class ScoreHub(ApiServer):
         return {item["name"]: item["value"] for item in status.get("scores", [])}
 
     def upstream_writes(self, name: str, values: Mapping[str, int], *, namespace: str = "c1") -> None:
-        """Writes as the upstream agent does: a create, whose status the API server drops, then updates of the
-        status.
-        """
+        """As the upstream agent: a create, whose status the API server drops, then updates."""
         collection = f"{BASE}/namespaces/{namespace}/{SCORES}"
         plain: dict[str, Any] = {"metadata": {"name": name, "namespace": namespace}}
         if (namespace, name) not in self.scores:

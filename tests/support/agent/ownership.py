@@ -26,9 +26,7 @@ class InvalidError(Exception):
 def update(
     live: Mapping[str, Any], new: Mapping[str, Any], entries: list[Entry], *, manager: str, now: str
 ) -> list[Entry]:
-    """Returns the entries after an update. Without entries it creates none, because tracking begins with the
-    first apply.
-    """
+    """Returns the entries after an update: none without entries, before the first apply."""
     if not entries:
         return []
     before, after = _values(live), _values(new)

@@ -92,9 +92,7 @@ class RunningAgent:
 async def running(
     *flags: str | Path, clock: Clock | None = None, waits: Waits = SHORT, per_origin: int = 8
 ) -> AsyncIterator[RunningAgent]:
-    """Runs ``gitops-dsf-agent run`` with these flags on a free port. By default there is no splay, and delays
-    are short.
-    """
+    """Runs ``gitops-dsf-agent run`` on a free port, without splay and with short delays."""
     address = ["--metrics-address", "127.0.0.1:0"]
     defaults = ["run", *address, "--cluster-name", "c1", "--splay", "0"]
     read = settings.read(settings.parser().parse_args([*defaults, *map(str, flags)]), {})

@@ -50,9 +50,7 @@ async def _inside(*holders: Holder) -> list[bool]:
 
 
 async def test_cycles_that_fit_run_and_others_follow_in_order() -> None:
-    """Two of four fit, the third waits, and a small one that came later does not overtake it. A cancelled
-    one gives up its place.
-    """
+    """Two of four fit, a small later one does not overtake the third, a cancelled one leaves."""
     budget = Budget(limit=LIMIT)
     one, two, three, four, five = (Holder(budget, size * MB) for size in (4, 4, 4, 2, 2))
     assert await _inside(one, two, three, four, five) == [True, True, False, False, False]
@@ -77,9 +75,7 @@ async def test_a_cycle_larger_than_the_budget_runs_alone() -> None:
 
 
 async def test_small_and_first_cycles_do_not_wait() -> None:
-    """A small one never waits. One of unknown size waits only while the budget is used up, and then its
-    real size counts.
-    """
+    """A small one never waits. One of unknown size waits only while the budget is used up."""
     budget = Budget(limit=LIMIT)
     large, waiting, small, fresh = (
         Holder(budget, 6 * MB),
@@ -106,9 +102,7 @@ async def test_small_and_first_cycles_do_not_wait() -> None:
     )
 )
 async def test_every_cycle_ends_and_releases_its_bytes(askers: list[tuple[int | None, int, bool]]) -> None:
-    """For any expected and real sizes and any cancellations, no cycle waits forever and all bytes are
-    released.
-    """
+    """For any sizes and cancellations, no cycle waits forever and all bytes are released."""
     budget = Budget(limit=LIMIT)
     holders = [
         Holder(budget, None if size is None else size * MB, actual=actual * MB) for size, actual, _ in askers
@@ -127,9 +121,7 @@ async def test_every_cycle_ends_and_releases_its_bytes(askers: list[tuple[int | 
 
 
 async def test_bytes_count_as_they_arrive_and_never_exceed_the_limit() -> None:
-    """Eight answers keep growing. Those that do not fit drop everything and ask for twice as much. In the
-    end one runs alone and is too large by itself.
-    """
+    """Eight keep growing: those that do not fit start again, and in the end each is too large alone."""
     budget, most = Budget(limit=LIMIT), 0
     ends: list[str] = []
 

@@ -10,9 +10,7 @@ from dsf_agent.schedule.worker import Grid
 def test_the_next_run_is_on_the_grid_and_in_the_future(
     interval: float, part: float, now: float, least: float
 ) -> None:
-    """There is no drift: the time is the phase plus a whole number of intervals, not earlier than
-    requested, and not more than one interval later.
-    """
+    """Without drift: the phase plus whole intervals, not early, and at most one interval late."""
     grid = Grid(interval=interval, phase=part * interval)
     due_at = grid.next(after=now, least=least)
     assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001

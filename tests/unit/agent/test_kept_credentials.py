@@ -102,9 +102,7 @@ def pair_in(folder: Path) -> dict[str, str]:
     "fault", [Reason.UNREACHABLE, Reason.TIMEOUT, Reason.SERVER_ERROR, Reason.UNAUTHORIZED]
 )
 async def test_a_token_is_used_while_the_api_server_does_not_answer(fault: Reason) -> None:
-    """The old token is used, the server is asked again after a pause, and the new token is used once it
-    answers.
-    """
+    """The old token is used, the server asked again after a pause, and then the new one used."""
     api, clock = Api(token="one"), ManualClock()
     kept = credentials(api, clock)
     assert await token_of(kept) == "one"

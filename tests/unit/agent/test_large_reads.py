@@ -10,9 +10,7 @@ from dsf_agent.endpoints import transport
 
 
 async def test_connections_use_large_reads() -> None:
-    """If a newer Python or httpcore renames them, this test fails, and the agent only reads smaller
-    pieces.
-    """
+    """If a newer Python or httpcore renames them, the agent only reads smaller pieces."""
     transport.use_large_reads()
     server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
     async with server:

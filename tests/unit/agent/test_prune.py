@@ -1,6 +1,4 @@
-"""When the pruner lists objects, what it deletes, and how it waits after a failure. In virtual time, with
-a store in memory.
-"""
+"""When the pruner lists, what it deletes, and how it waits. In virtual time, with a store in memory."""
 
 import asyncio
 import logging

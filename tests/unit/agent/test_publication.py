@@ -1,6 +1,4 @@
-"""What a process writes over hours, in which order and how fast. In virtual time, with stores in
-memory.
-"""
+"""What a process writes over hours, in order. In virtual time, with stores in memory."""
 
 import asyncio
 import random
@@ -297,9 +295,7 @@ async def test_a_cluster_that_keeps_failing_is_tried_ever_more_rarely_and_alone(
 
 
 async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
-    """Four writers fail together, and the pause is that of one failure: it becomes longer with each attempt
-    after a pause.
-    """
+    """Four writers that fail together pause for one failure, longer after each attempt."""
     hub = Hub()
     hub.faults = {cluster: AgentError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
     async with publishing(hub) as running:

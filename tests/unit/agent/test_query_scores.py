@@ -146,9 +146,7 @@ def _compact(value: object) -> bytes:
 def test_it_scores_as_an_api_that_gives_back_the_values(
     rows: Iterable[tuple[dict[str, str], float]], cut: int
 ) -> None:
-    """The law: with the same labels and numbers, both kinds of scorers have the same results and drop the
-    same ones.
-    """
+    """With the same labels and numbers, both kinds of scorers have the same results and drops."""
     found = list(rows)
     series = [{"metric": labels, "values": [[1, repr(value)]]} for labels, value in found]
     body = bytearray(_compact({"results": [{"metric": labels, "score": value} for labels, value in found]}))

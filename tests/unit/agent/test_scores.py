@@ -112,9 +112,7 @@ NASTY = st.text(
 
 @given(st.lists(st.tuples(st.tuples(*[NASTY] * WIDTH), SCORES), max_size=10), NASTY, NASTY)
 def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, score_name: str) -> None:
-    """Any label value can be parsed, the last of equal label sets counts, and the raw score keeps all
-    digits.
-    """
+    """Any value can be parsed, the last of equal label sets counts, and scores keep all digits."""
     text = _text(given_results, _label_sets(cluster=cluster, score_name=score_name))
     parsed: dict[tuple[str, ...], float] = {}
     for family in text_string_to_metric_families(text.decode()):
@@ -181,9 +179,7 @@ async def test_cached_label_sets_do_not_change_results(
 
 
 def test_label_sets_are_kept_while_answers_have_them() -> None:
-    """It is the same object while each answer has it. Huge ones, and those of an older answer, are not
-    kept.
-    """
+    """The same object while each answer has it. Huge and older ones are not kept."""
     label_sets = _label_sets()
     small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * MAX_KEPT_BYTES)
 

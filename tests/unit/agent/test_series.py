@@ -41,9 +41,7 @@ def _large(count: int = 4000, **labels: str) -> list[dict[str, Any]]:
     "more", [{}, {"warnings": ["PromQL warning: x"], "infos": ["y"]}, {"stats": {"result": [{"metric": {}}]}}]
 )
 def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None:
-    """More than a megabyte: nothing is lost between pieces, warnings are kept, nothing else is forwarded,
-    and the buffer is unchanged.
-    """
+    """Nothing is lost between pieces, warnings are kept, and the buffer is unchanged."""
     result = _large()
     body = bytearray(_answer(result, **more))
     before = bytes(body)

@@ -93,9 +93,7 @@ def test_an_invalid_entry_is_reported_and_skipped(name: str) -> None:
 
 
 def test_two_scorers_of_one_object_name() -> None:
-    """The first one runs, and the message of the second one names it. (In the upstream agent they
-    overwrite each other.)
-    """
+    """The first one runs, and the message of the second names it. (Upstream's overwrite each other.)"""
     found = _parse(GOOD, {**GOOD, "name": "other", "scoreName": "Good_Score"})
     assert [scorer.name for scorer in found.scorers] == ["good"]
     assert "same AddOnPlacementScore 'good-score' as scorer 'good'" in found.problems[0].reason

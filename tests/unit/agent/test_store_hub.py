@@ -51,9 +51,7 @@ class Answered(ApiServer):
 
 
 async def test_the_answer_to_a_write_of_many_items_is_not_decoded_to_dictionaries() -> None:
-    """The hub's answer has three times the bytes of the request, most of them in managedFields. As
-    dictionaries it needs 7 MB.
-    """
+    """It has three times the bytes of the request, and needs 7 MB as dictionaries."""
     server = Answered()
     store = HubStore(server=server, cluster="c1")
     await store.write("cpu", scorer="cpu", values=ITEMS, valid_until=1_800_000_000.0)

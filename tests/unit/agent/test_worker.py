@@ -64,9 +64,7 @@ class Bench:
 
 
 async def test_a_bug_in_a_cycle_is_a_failure_of_one_scorer() -> None:
-    """It is counted as internal and retried, and the other scorer keeps its grid. Recovery is noticed at
-    once.
-    """
+    """It is counted as internal and retried; the other keeps its grid. Recovery is noticed."""
     bench = Bench(ZeroDivisionError("oops"), rng=random.Random(1))
     await bench.apply()
     await bench.more_runs("well", 10)
@@ -80,9 +78,7 @@ async def test_a_bug_in_a_cycle_is_a_failure_of_one_scorer() -> None:
 
 
 async def test_a_failed_worker_affects_no_other_and_can_be_replaced() -> None:
-    """An exception that the worker does not catch ends neither the process nor other workers. An edit
-    starts a new worker at once.
-    """
+    """What a worker does not catch ends no other, nor the process. An edit starts a new one."""
     bench = Bench(ZeroDivisionError(), rng=BrokenRandom(1))
     await bench.apply()
     await until(lambda: bench.runs["broken"] == 1, what="it died")

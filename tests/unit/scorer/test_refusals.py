@@ -1,6 +1,4 @@
-"""Bad requests are answered with a 4xx that says what is wrong and where; bugs of the scorer with a 500 that
-says nothing private.
-"""
+"""Bad requests get a 4xx that says what is wrong and where, bugs a 500 that says nothing private."""
 
 import logging
 from dataclasses import replace

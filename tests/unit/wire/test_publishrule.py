@@ -25,9 +25,7 @@ def _published(values: dict[str, int], *, written: float = 1000.0) -> Published:
     ],
 )
 def test_when_scores_are_written(wanted: dict[str, int], at: float) -> None:
-    """A change below the deadband waits for half of the TTL. A larger one, or an added or removed item,
-    waits for the minimum interval.
-    """
+    """Below the deadband after half of the TTL; larger or other items after the minimum interval."""
     assert decide(wanted, _published({"a": 50}), rule=RULE) == Decision(at=at, changed=at < 1450)
 
 

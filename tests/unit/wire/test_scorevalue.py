@@ -71,9 +71,7 @@ def test_without_a_range(raw: float, value: int, *, clamped: bool) -> None:
     ],
 )
 def test_with_a_range(raw: float, score_range: ScoreRange, value: int, *, clamped: bool) -> None:
-    """Linear between the outputs, lower is better where they are turned round, exact at the ends and at round
-    numbers.
-    """
+    """Linear, lower is better for turned outputs, exact at the ends and round numbers."""
     mapped = map_score(raw, score_range)
     assert mapped.value == value
     assert mapped.clamped == clamped or abs(score_range.min) > 1e300

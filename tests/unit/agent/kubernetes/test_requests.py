@@ -85,9 +85,7 @@ _SUFFIXES = st.sampled_from(["", "n", "u", "m", "k", "M", "G", "T", "P", "Ki", "
 
 @given(number=_NUMBERS, suffix=_SUFFIXES)
 def test_both_readers_of_quantities_agree(number: str, suffix: str) -> None:
-    """The simulator of OCM's placement has a reader of its own, with Go's rounding for CEL. Its values are
-    the same below its limit of 2^63.
-    """
+    """The simulator has a reader of its own, with Go's rounding. Both agree below 2^63."""
     text = number + suffix
     other = quantity.parse(text).value
     if abs(other) < 2**62:
