@@ -2,7 +2,10 @@
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from typing import Final
+
+from gitops_dsf.hub.glob import matches
 
 _METADATA_NAMES: Final = frozenset(
     {"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
@@ -52,6 +55,15 @@ def is_metadata(host: str) -> bool:
         return True
     address = _address(name)
     return address is not None and (address.is_link_local or address in _METADATA_ADDRESSES)
+
+
+def may_get_credentials(host: str, *, allowed: Iterable[str], own: bool) -> bool:
+    """Whether a program on the hub may send credentials of scoring.auth to a host: one that
+    spec.allowedTokenHosts has, or in the cluster that of the scoring API or its token server (`own`).
+    """
+    if not host or is_metadata(host):
+        return False
+    return any(matches(host, pattern) for pattern in allowed) or (own and is_in_cluster(host))
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -8,9 +8,13 @@ from urllib.parse import urlsplit
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.glob import matches
+from gitops_dsf.hub.hosts import may_get_credentials
+from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
+from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.repository.model.scorer import Auth, OAuth2
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 RESERVED_SECRETS: Final = (
     "*-hub-kubeconfig",
@@ -71,7 +75,7 @@ class Sent:
     """One credential and the host that receives it."""
 
     section: str
-    """`source` or `scoring`."""
+    """`source` or `scoring`, or `configURL` for what the reconciler sends to the pages there."""
     secret: str
     """Name of the Secret; empty for the service account token of the agent's pod."""
     scheme: str
@@ -128,6 +132,23 @@ def sent(section: str, url: str, found: Iterable[Credential]) -> Iterator[Sent]:
         place = destination(item, section, url)
         if place is not None:
             yield place
+
+
+def sent_by_hub(scorer: EffectiveScorer, settings: FleetRepositorySpec) -> tuple[tuple[Sent, bool], ...]:
+    """Where the reconciler sends Secrets of scoring.auth that it has, for /config and /healthz, and whether
+    each host may get them. It sends nothing unless all may.
+    """
+    url, given = scorer.spec.config_url, settings.reconciler.config_credentials
+    if not settings.reconciler.enabled or not settings.delivers_works or scorer.spec.scored_by_query:
+        return ()
+    own, found = host_of(scorer.scoring_origin), []
+    for item in credentials(scorer.spec.scoring.auth):
+        place = destination(item, "configURL", url) if item.secret in given else None
+        if place is not None:
+            is_own = bool(item.url) or place.host == own
+            may = may_get_credentials(place.host, allowed=settings.allowed_token_hosts, own=is_own)
+            found.append((place, may))
+    return tuple(found)
 
 
 def destination(item: Credential, section: str, url: str) -> Sent | None:

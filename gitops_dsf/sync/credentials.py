@@ -15,8 +15,7 @@ import httpx
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire.headers import value_fault
-from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
+from gitops_dsf.hub.hosts import may_get_credentials
 from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
 from gitops_dsf.hub.urls import host_of
 
@@ -45,8 +44,8 @@ class Request(NamedTuple):
 
 def page_request(url: str, *, auth: Auth | None, scoring_url: str, allowed: Collection[str]) -> Request:
     """The request for a page at configURL. Its host gets credentials only if `allowed`, which is
-    spec.allowedTokenHosts, has it, or if it is the scoring API's in the cluster. The rules of `validate` do
-    not know configURL, and `sync` asks before they are checked.
+    spec.allowedTokenHosts, has it, or if it is the scoring API's in the cluster. `sync` asks before rules are
+    checked.
     """
     if auth is None:
         return Request(url)
@@ -59,8 +58,7 @@ def page_request(url: str, *, auth: Auth | None, scoring_url: str, allowed: Coll
     for title, place in places:
         host = host_of(place)
         own = title == "tokenURL" or host == host_of(scoring_url)
-        may = any(matches(host, pattern) for pattern in allowed) or (own and is_in_cluster(host))
-        if not host or is_metadata(host) or not may:
+        if not may_get_credentials(host, allowed=allowed, own=own):
             why = f"{title} has a host that may not get the credentials of scoring.auth"
             hint = f"add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
             return Request(url, trusting, problem=f"{why}; {hint}")

@@ -1150,6 +1150,25 @@ def _clients() -> Iterator[tuple[str, Documents]]:
         yield case(f"one client for {title}", scorers=both(one, two), settings=allowed)
 
 
+def _config_pages() -> Iterator[tuple[str, Documents]]:
+    """Credentials that the reconciler sends to /config pages."""
+    for url, host in (
+        ("https://a.example.com/config", "https://a.example.com"),
+        ("https://a.example.com/config", "http://api.scores.svc"),
+        ("http://other.scores.svc/config", "http://api.scores.svc"),
+        ("http://api.scores.svc:81/config", "http://api.scores.svc"),
+        ("http://169.254.169.254/config", "http://api.scores.svc"),
+    ):
+        auth = f"host: '{host}', auth: {{tokenSecretRef: {{name: t, key: k}}}}"
+        scorer = SCORER.replace("scoring: {", f"scoring: {{{auth}, ")
+        scorer = scorer.replace("http://api.svc:8000/config", url)
+        for title, given in (("", "[t]"), (", which the hub has not", "[other]")):
+            reconciler = settings(f"reconciler: {{configCredentials: {given}}}")
+            yield case(f"credentials for {url} of {host}{title}", scorers=scorer, settings=reconciler)
+    git = "gitSecret: {name: git}, imagePullSecrets: [pull], configCredentials: [git, pull, x-hub-kubeconfig, t]"
+    yield case("credentials of pages that are others'", settings=settings(f"reconciler: {{{git}}}"))
+
+
 def _secrets() -> Iterator[tuple[str, Documents]]:
     for arguments in listed("""
         {password: abc} | {password: abcd} | {passwords: abcdef} | {monkey: abcdef}

@@ -12,7 +12,7 @@ from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.credentials import (
     Credential,
     Kind,
@@ -20,6 +20,7 @@ from gitops_dsf.resolve.credentials import (
     credentials,
     destination,
     is_reserved,
+    sent_by_hub,
 )
 
 _ALLOW = "add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
@@ -115,8 +116,8 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
             if is_reserved(item.secret) or item.secret in pulling[peer.on_hub]:
                 yield codes.RESERVED_SECRET.at(
                     peer.at(*item.path, "name"),
-                    f"{peer.title_of(item)}: Secret {item.secret} holds credentials for the hub or a"
-                    " registry, and no scorer may send it",
+                    f"{peer.title_of(item)}: Secret {item.secret} holds credentials for"
+                    f" {_owner(item.secret, spec)}, and no scorer may send it",
                     f"make a Secret of its own for the {item.kind}, and name that",
                 )
             elif peer.on_hub and item.secret and known and item.secret not in listed:
@@ -128,11 +129,52 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
                 yield codes.RESERVED_SECRET.at(peer.at(*item.path, "name"), message, hint)
 
 
+def _owner(secret: str, spec: FleetRepositorySpec) -> str:
+    """What a Secret that no scorer may send is for."""
+    git = spec.reconciler.git_secret
+    return "git" if git is not None and git.name == secret else "the hub or a registry"
+
+
 def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, frozenset[str]]:
-    """Secrets for registries, by whether they are on the hub."""
-    hub = (*spec.hub_scorer.image_pull_secrets, *spec.reconciler.image_pull_secrets)
+    """Secrets for registries and git, by whether they are on the hub."""
+    git = spec.reconciler.git_secret
+    hub = (
+        *spec.hub_scorer.image_pull_secrets,
+        *spec.reconciler.image_pull_secrets,
+        *([git.name] if git else ()),
+    )
     some = (name for entry in spec.agent.rollout for name in entry.image_pull_secrets or ())
     return {True: frozenset(hub), False: frozenset((*spec.agent.image_pull_secrets, *some))}
+
+
+@needs(SETTINGS)
+def pages_get_no_secret_of_others(context: Context) -> Iterator[Diagnostic]:
+    """The reconciler sends to /config pages what a scorer names, if gitops-dsf.yaml lists it."""
+    spec, path = context.settings, ("spec", "reconciler", "configCredentials")
+    for index, name in enumerate(spec.reconciler.config_credentials):
+        if is_reserved(name) or name in _pull_secrets(spec)[True]:
+            yield codes.RESERVED_SECRET.at(
+                context.repository.at(*path, index),
+                f"Secret {name} holds credentials for {_owner(name, spec)}, and any scorer could name it",
+                "make a Secret of its own for the pages, and list that",
+            )
+
+
+@needs("FleetRepository")
+def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
+    """A configURL may have another host than the scoring API."""
+    for scorer in context.scorers.values():
+        api = host_of(scorer.scoring_origin)
+        for item, may in sent_by_hub(scorer, context.settings):
+            own = item.kind is Kind.CLIENT_SECRET or item.host == api
+            if not may and not is_metadata(item.host) and not own:
+                yield codes.TOKEN_OUTSIDE.at(
+                    scorer.declared.at("spec", "configURL"),
+                    f"the reconciler sends {item.host} no credentials of scoring.auth: the scoring API is at"
+                    " another host, and nobody allowed this one",
+                    _ALLOW.format(host=item.host),
+                )
+                break
 
 
 @needs("FleetRepository")

@@ -92,7 +92,7 @@ def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, tuple[str, str
     """For each Secret, the hosts that receive it, each with a scorer that sends it and what it sends."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for name, item in (fleet.scorers if fleet else {}).items():
-        for one in credentials_of(item):
+        for one in credentials_of(item, fleet):
             if one.secret:
                 found.setdefault(one.secret, {}).setdefault(one.host, (name, one.what))
     return found

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gitops_dsf.render.platform import scorer as rendered
-from gitops_dsf.resolve.credentials import Kind, Sent, credentials, in_words, sent
+from gitops_dsf.resolve.credentials import Kind, Sent, credentials, in_words, sent, sent_by_hub
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.version import FleetVersion
 
@@ -209,9 +209,11 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     # A cluster that joins or leaves the inventory changes the clusters of every scorer, which is no change of
     # the scorer.
     common = base.cluster_names & head.cluster_names if base else frozenset[str]()
-    if not fields and before and after and not shift.elsewhere and not (ran ^ runs) & common:
+    sent_before = set(credentials_of(before, base))
+    sent_now = [item for item in sorted(credentials_of(after, head)) if item not in sent_before]
+    changed = fields or sent_now or shift.elsewhere or (ran ^ runs) & common
+    if not changed and before and after:
         return
-    sent_before = set(credentials_of(before))
     yield ScorerChange(
         name=name,
         change=Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED,
@@ -229,21 +231,23 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
                 secret=item.secret or None,
                 to=f"{item.scheme}://{item.host}",
             )
-            for item in sorted(credentials_of(after))
-            if item not in sent_before
+            for item in sent_now
         ),
     )
 
 
-def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
-    """The credentials that a scorer sends, with their hosts."""
-    if item is None:
+def credentials_of(item: EffectiveScorer | None, fleet: FleetVersion | None) -> tuple[Sent, ...]:
+    """The credentials that a scorer of a fleet sends, and the reconciler for it, with their hosts."""
+    if item is None or fleet is None:
         return ()
     found: dict[Sent, None] = {}
     for each in item.variants or (item,):
         used = credentials(each.spec.source.auth, each.variant)
         found |= dict.fromkeys(sent("source", each.source_endpoint, used))
     found |= dict.fromkeys(sent("scoring", item.scoring_endpoint, credentials(item.spec.scoring.auth)))
+    pages = sent_by_hub(item, fleet.resolved.repository.spec)
+    if all(may for _, may in pages):
+        found |= dict.fromkeys(one for one, _ in pages)
     return tuple(found)
 
 

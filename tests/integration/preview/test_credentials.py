@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.preview.gitfleet import GitFleet, Run, scorer
+from tests.integration.preview.gitfleet import GitFleet, Run, scorer, settings
 from tests.support.rendering import metric_source
 
 TOKEN = {"tokenSecretRef": {"name": "prometheus-token", "key": "token"}}
@@ -96,3 +96,26 @@ def test_a_token_server_and_who_gets_its_tokens_are_shown(used: GitFleet, run: R
         "access token",
         "client certificate",
     }
+
+
+def test_what_the_reconciler_sends_to_pages_is_shown(used: GitFleet, run: Run) -> None:
+    """When it gets the Secret, though no scorer changed, and when the page is elsewhere."""
+    scoring = {
+        "host": "http://api.scoring.svc:8000",
+        "params": {"name": "cpu", "interval": 60},
+        "auth": {"tokenSecretRef": {"name": "api", "key": "token"}},
+    }
+    used.write("scorers/cpu.yaml", scorer("cpu", scoring=scoring))
+    used.commit("with a token for the API")
+    given = {"configCredentials": ["api"]}
+    used.write("gitops-dsf.yaml", settings(reconciler=given))
+    assert "- sends the token in Secret api to http://api.scoring.svc (configURL)" in run.shown(used)
+    used.commit("with the Secret for the reconciler")
+    used.write(
+        "scorers/cpu.yaml", scorer("cpu", scoring=scoring, configURL="https://pages.example.com/config")
+    )
+    assert "pages.example.com gets" not in run.shown(used)
+    used.write("gitops-dsf.yaml", settings(reconciler=given, allowedTokenHosts=["pages.example.com"]))
+    text = run.shown(used)
+    assert "- sends the token in Secret api to https://pages.example.com (configURL)" in text
+    assert "pages.example.com gets the token in Secret api for the first time (scorer cpu)" in text
