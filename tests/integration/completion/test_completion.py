@@ -1,27 +1,47 @@
-"""TAB in a real shell: the code of `completion SHELL` is read by the shell, which then asks gitops-dsf.
-
-bash, fish and zsh, each where it is installed.
+"""TAB in a real bash, which reads the code of `--completion bash` and then asks gitops-dsf. What other shells
+read is argcomplete's.
 """
 
+import os
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gitops_dsf.cli.main import VERBS, main
-from tests.support.shells import SHELLS
+from gitops_dsf.cli.shell_completion import SHELLS
 
 Offered = Callable[[str], set[str]]
 
 
-@pytest.fixture(params=sorted(SHELLS))
-def offered(request: pytest.FixtureRequest, tmp_path: Path) -> Offered:
-    """What the shell offers behind a line, in a folder of its own."""
-    if shutil.which(request.param) is None:
-        pytest.skip(f"no {request.param} here")
-    return lambda line: SHELLS[request.param](line, cwd=tmp_path)
+BASH = """
+source <(gitops-dsf --completion bash)
+COMP_LINE={line}; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=($COMP_LINE); COMP_TYPE=9
+if [ "${{COMP_LINE% }}" != "$COMP_LINE" ]; then COMP_WORDS+=(""); fi
+COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_python_argcomplete gitops-dsf "${{COMP_WORDS[COMP_CWORD]}}" ""
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.fixture
+def offered(tmp_path: Path) -> Offered:
+    """What the completion function offers behind a line, asked as readline does, in a folder of its own."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    def ask(line: str) -> set[str]:
+        command = ["bash", "--norc", "-c", BASH.format(line=shlex.quote(line))]
+        environment = {"PATH": path, "HOME": "/nonexistent"}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=True
+        )
+        return {candidate.rstrip() for candidate in done.stdout.splitlines() if candidate.strip()}
+
+    return ask
 
 
 def test_verbs(offered: Offered) -> None:
@@ -60,7 +80,7 @@ def test_a_line_that_cannot_be_parsed_offers_nothing_and_says_nothing(offered: O
     assert offered("gitops-dsf nonsense --") <= {"--help", "--version", "--debug", "--completion"}
 
 
-@pytest.mark.parametrize("shell", sorted(SHELLS))
+@pytest.mark.parametrize("shell", SHELLS)
 def test_the_code_is_for_the_shell_and_names_the_program(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

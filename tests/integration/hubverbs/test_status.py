@@ -191,14 +191,6 @@ def test_a_hub_without_argocd_is_shown(serve: Serve, run: Run) -> None:
     assert "not known: the hub does not serve applicationsets.argoproj.io in namespace argocd" in ran.stdout
 
 
-def test_a_cluster_that_is_no_hub_is_said(serve: Serve, run: Run) -> None:
-    hub = serve()
-    hub.served.clear()
-    ran = run(hub, "status")
-    assert (ran.returncode, ran.stdout) == (1, "")
-    assert "this cluster is not an OCM hub" in ran.stderr
-
-
 def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run, tmp_path: Path) -> None:
     nobody = ApiServer(port=1)
     assert "does not answer" in run(nobody, "status").stderr
@@ -212,12 +204,6 @@ def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run,
     missing = gitops_dsf("status", "--context", "nowhere", "--kubeconfig", kubeconfig)
     assert missing.returncode == 1
     assert "nowhere" in missing.stderr
-
-
-def test_names_that_are_not_there_are_wrong_usage(serve: Serve, run: Run) -> None:
-    ran = run(serve(), "status", "--scorer", "cup")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "the hub has no DynamicScorer cup; there is cpu" in ran.stderr
 
 
 def test_every_state_and_standing_is_documented() -> None:

@@ -14,8 +14,6 @@ import pytest
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError
-from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
-from dsf_wire.suspended import score_names
 from gitops_dsf.cli.main import main
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.resources import CLUSTERS
@@ -207,17 +205,6 @@ async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_maske
         found = await status(hub)
         assert states(found) == {"c1": "fresh", "c2": "missing"}
         assert any("gitops-dsf-masks" in text for text in map(str, found["unread"]))
-
-
-async def test_an_empty_key_suspends_no_scorer(pages: PageServer, status: Status) -> None:
-    async with ScorerHub(pages.url) as hub:
-        hub.scorer("cpu")
-        hub.cluster("c1")
-        hub.score("c1")
-        hub.masks("[]")
-        hub.put("configmaps", SUSPENDED_CONFIGMAP, namespace=NAMESPACE, data={SUSPENDED_KEY: ""})
-        assert score_names({SUSPENDED_KEY: ""}) == frozenset()
-        assert (await status(hub))["unread"] == []
 
 
 async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path: Path) -> None:

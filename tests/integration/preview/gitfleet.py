@@ -18,6 +18,11 @@ from tests.support import fleets, yamlfast
 from tests.support.outputs import check_output
 
 SET = "cluster.open-cluster-management.io/clusterset"
+FLEET = {
+    "apiVersion": "cluster.open-cluster-management.io/v1beta2",
+    "kind": "ManagedClusterSet",
+    "metadata": {"name": "fleet"},
+}
 CLUSTERS = {"eu-1": "eu", "eu-2": "eu", "us-1": "us"}
 RAW = {"eu-1": 90.0, "eu-2": 60.0, "us-1": 20.0}
 RANGE = {"min": 0, "max": 100}
@@ -89,14 +94,7 @@ class GitFleet:
         top.mkdir(parents=True, exist_ok=True)
         self.git("init", "--quiet", "--initial-branch=main")
         self.write("gitops-dsf.yaml", settings())
-        fleet = {
-            "apiVersion": "cluster.open-cluster-management.io/v1beta2",
-            "kind": "ManagedClusterSet",
-            "metadata": {"name": "fleet"},
-        }
-        self.write(
-            "clusters/fleet.yaml", *(cluster(name, region) for name, region in CLUSTERS.items()), fleet
-        )
+        self.write("clusters/fleet.yaml", *(cluster(*item) for item in CLUSTERS.items()), FLEET)
         self.write("scorers/cpu.yaml", scorer("cpu"))
         self.write("apps/guestbook.yaml", application("guestbook"))
         self.commit("base")

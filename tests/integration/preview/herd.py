@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.hub.snapshot import Snapshot
-from tests.integration.preview.gitfleet import GitFleet, application, cluster, scorer, settings, snapshot
+from tests.integration.preview.gitfleet import (
+    FLEET,
+    GitFleet,
+    application,
+    cluster,
+    scorer,
+    settings,
+    snapshot,
+)
 
 SCORES: Mapping[str, int] = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
 NAMES = tuple(f"app-{number:02}" for number in range(20))
@@ -23,13 +31,7 @@ def herd_fleet(folder: Path, *, pace: Mapping[str, Any] | None = PACE, **app: An
     """The repository, committed."""
     fleet = GitFleet(folder)
     fleet.write("gitops-dsf.yaml", settings(**({} if pace is None else {"pace": dict(pace)})))
-    clusters = [cluster(name, "eu") for name in SCORES]
-    group = {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta2",
-        "kind": "ManagedClusterSet",
-        "metadata": {"name": "fleet"},
-    }
-    fleet.write("clusters/fleet.yaml", *clusters, group)
+    fleet.write("clusters/fleet.yaml", *(cluster(name, "eu") for name in SCORES), FLEET)
     fleet.write("scorers/cpu.yaml", scorer("cpu"))
     fleet.write("apps/guestbook.yaml", *(herd_app(name, **app) for name in NAMES))
     fleet.commit("herd")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.preview.gitfleet import GitFleet, Run, cluster, save, snapshot
+from tests.integration.preview.gitfleet import FLEET, GitFleet, Run, cluster, save, snapshot
 from tests.integration.preview.herd import NAMES, herd_app, herd_fleet
 
 PACE = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 600}
@@ -18,11 +18,6 @@ OPEN = {"start": "2020-01-01T00:00:00Z", "end": "2099-01-01T00:00:00Z"}
 PAST = {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"}
 ON_C2 = NAMES[:5]
 DECIDED = {name: ["c2" if name in ON_C2 else "c1"] for name in NAMES}
-SET = {
-    "apiVersion": "cluster.open-cluster-management.io/v1beta2",
-    "kind": "ManagedClusterSet",
-    "metadata": {"name": "fleet"},
-}
 STEADY: Mapping[str, int] = {"c1": 60, "c2": 62, "c3": 60, "c4": 50}
 
 
@@ -98,7 +93,7 @@ def test_what_a_drain_does_not_move_is_named(herd: GitFleet, run: Run, hub: Path
     del apps[2]["spec"]["scores"][0]["demand"]
     herd.write("apps/guestbook.yaml", *apps)
     herd.write(
-        "clusters/fleet.yaml", *(cluster(name, "solo" if name == "c2" else "eu") for name in STEADY), SET
+        "clusters/fleet.yaml", *(cluster(name, "solo" if name == "c2" else "eu") for name in STEADY), FLEET
     )
     herd.commit("apps")
     herd.write(
@@ -202,10 +197,3 @@ def test_without_scores_nobody_knows_who_leaves(herd: GitFleet, run: Run) -> Non
     (item,) = run.compared(herd)["maintenance"]
     assert (item["waves"], item["stays"]) == ([], None)
     assert run.shown(herd).rstrip().endswith("; who is concerned is unknown")
-
-
-def test_a_fleet_without_a_pace_can_be_cordoned(tmp_path: Path, run: Run, hub: Path) -> None:
-    fleet = herd_fleet(tmp_path / "unpaced", pace=None, demand=0)
-    fleet.write("config/maintenance.yaml", maintenance("patch", "Cordon", clusters=["c2"], **NIGHT))
-    (item,) = windows(fleet, run, hub).values()
-    assert item["stays"] == [f"argocd/{name}" for name in ON_C2]

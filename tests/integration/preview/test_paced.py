@@ -49,20 +49,6 @@ def test_a_herd_moves_in_waves_and_ends_evenly(tmp_path: Path, run: Run) -> None
     assert "\n3: app-02 c1 -> c2, app-03 c1 -> c3\n" in text
 
 
-def test_a_herd_without_demand_follows_one_by_one(tmp_path: Path, run: Run) -> None:
-    fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=0)
-    hub = save(herd_hub(), tmp_path / "hub")
-    text = run("simulate", fleet.path, "--paced", "--scores", hub)
-    assert "20 moves in 20 waves:" in text
-    assert "\n20: app-19 c1 -> c2\n" in text
-
-
-def test_a_fleet_that_is_where_it_should_be_has_no_wave(tmp_path: Path, run: Run) -> None:
-    fleet = herd_fleet(tmp_path / "fleet")
-    hub = save(herd_hub(on="c2"), tmp_path / "hub")
-    assert run("simulate", fleet.path, "--paced", "--scores", hub).endswith("\nno paced move follows\n")
-
-
 def test_what_has_no_decision_is_placed_at_once(tmp_path: Path, run: Run) -> None:
     """A snapshot without decisions does not look like a fleet at rest."""
     fleet = herd_fleet(tmp_path / "fleet")

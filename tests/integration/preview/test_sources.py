@@ -5,6 +5,7 @@ and explain say of them.
 import asyncio
 import json
 import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,43 +15,24 @@ import yaml
 
 from dsf_agent.publish.directory import DirectoryStore
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
+from tests.support import hubobjects
 from tests.support.apiserver import ApiServer, serving
+from tests.support.hubobjects import Object, cluster, decision, hub_with
 
 GROUP = "/apis/cluster.open-cluster-management.io"
 VALUES = {"eu-1": 90, "eu-2": 60, "us-1": 20}
 LATER = datetime.now(UTC) + timedelta(hours=1)
 
 
-def score(name: str, value: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
-        "kind": "AddOnPlacementScore",
-        "metadata": {"name": "cpu", "namespace": name, "resourceVersion": "7"},
-        "status": {
-            "scores": [{"name": "cpu", "value": value}],
-            "validUntil": LATER.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        },
-    }
-
-
-def decision(cluster: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
-        "kind": "PlacementDecision",
-        "metadata": {
-            "name": "guestbook-decision-1",
-            "namespace": "argocd",
-            "labels": {"cluster.open-cluster-management.io/placement": "guestbook"},
-        },
-        "status": {"decisions": [{"clusterName": cluster, "reason": ""}]},
-    }
+def score(name: str, value: int) -> Object:
+    return hubobjects.score(name, "cpu", value, now=LATER)
 
 
 def kubectl_list() -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "List",
-        "items": [*(score(*item) for item in VALUES.items()), decision("eu-1")],
+        "items": [*(score(*item) for item in VALUES.items()), decision("guestbook", "eu-1")],
     }
 
 
@@ -206,34 +188,20 @@ def publish_state(fleet: GitFleet) -> None:
     fleet.git("checkout", "--quiet", "main")
 
 
-def hub(**facts: Any) -> ApiServer:
-    """Pages of two; `facts` are objects in place of those that are there, by path below the group."""
-
-    def cluster(name: str, region: str, **spec: Any) -> dict[str, Any]:
-        return {
-            "metadata": {"name": name, "labels": {SET: "fleet", "region": region, "extra": "x"}},
-            "spec": spec,
+def hub(clusters: Sequence[Object] = ()) -> ApiServer:
+    """Pages of two, with eu-1 unreachable; or with other clusters."""
+    if not clusters:
+        regions = {"eu-1": "eu", "eu-2": "eu", "us-1": "us", "only-on-hub": "eu"}
+        clusters = [cluster(name, **{SET: "fleet", "region": region}) for name, region in regions.items()]
+        gone = {
+            "key": "cluster.open-cluster-management.io/unreachable",
+            "effect": "NoSelect",
+            "timeAdded": "2026-01-01T00:00:00Z",
         }
-
-    gone = {
-        "key": "cluster.open-cluster-management.io/unreachable",
-        "effect": "NoSelect",
-        "timeAdded": "2026-01-01T00:00:00Z",
-    }
-    objects = {
-        "v1/managedclusters": [
-            cluster("eu-1", "eu", taints=[gone]),
-            cluster("eu-2", "eu"),
-            cluster("us-1", "us"),
-            cluster("only-on-hub", "eu"),
-        ],
-        "v1beta2/managedclustersets": [{"metadata": {"name": "fleet"}, "spec": {"clusterSelector": {}}}],
-        "v1beta2/managedclustersetbindings": [],
-        "v1beta1/placementdecisions": [decision("eu-1")],
-        "v1alpha1/addonplacementscores": [score(*item) for item in VALUES.items()],
-        **facts,
-    }
-    return ApiServer(serves={f"{GROUP}/{path}": items for path, items in objects.items()}, page=2)
+        clusters[0]["spec"] = {"taints": [gone]}
+    sets = {"kind": "ManagedClusterSet", "metadata": {"name": "fleet"}, "spec": {"clusterSelector": {}}}
+    scores = [score(*item) for item in VALUES.items()]
+    return hub_with([*clusters, sets, decision("guestbook", "eu-1"), *scores], page=2)
 
 
 def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
@@ -257,10 +225,8 @@ def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None
 def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", region="eu"))
     fleet.commit("in eu")
-    moved = [
-        {"metadata": {"name": name, "labels": {SET: "fleet", "region": "us"}}} for name in ("eu-1", "us-1")
-    ]
-    with serving(hub(**{"v1/managedclusters": moved})) as server:
+    moved = [cluster(name, **{SET: "fleet", "region": "us"}) for name in ("eu-1", "us-1")]
+    with serving(hub(moved)) as server:
         config = server.kubeconfig(tmp_path / "kubeconfig")
         assert ranked(run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)) == {
             "eu-2": 60

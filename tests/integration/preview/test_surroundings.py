@@ -23,29 +23,6 @@ from tests.support import yamlfast
 OCM = "cluster.open-cluster-management.io"
 
 
-def raw_placement(
-    name: str, *terms: dict[str, Any], namespace: str = "argocd", sets: list[str] | None = None
-) -> dict[str, Any]:
-    spec = {
-        "numberOfClusters": 1,
-        **({"clusterSets": sets} if sets else {}),
-        "prioritizerPolicy": {"mode": "Exact", "configurations": list(terms)},
-    }
-    return {
-        "apiVersion": f"{OCM}/v1beta1",
-        "kind": "Placement",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": spec,
-    }
-
-
-def add_on(name: str, weight: int) -> dict[str, Any]:
-    return {
-        "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": name, "scoreName": name}},
-        "weight": weight,
-    }
-
-
 def test_a_cluster_that_leaves_the_inventory(fleet: GitFleet, scores: Path, run: Run) -> None:
     documents = yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text())
     fleet.write("clusters/fleet.yaml", *(item for item in documents if item["metadata"]["name"] != "eu-1"))
@@ -101,10 +78,25 @@ def test_the_sets_that_ocm_makes_itself(fleet: GitFleet, scores: Path, run: Run)
 def test_bindings_of_the_hub_count_beside_those_of_the_repository(
     fleet: GitFleet, tmp_path: Path, run: Run
 ) -> None:
-    fleet.write("apps/raw.yaml", raw_placement("raw", add_on("cpu", 1), namespace="other"))
+    addon = {"type": "AddOn", "addOn": {"resourceName": "cpu", "scoreName": "cpu"}}
+    policy = {"mode": "Exact", "configurations": [{"scoreCoordinate": addon, "weight": 1}]}
+    raw = {
+        "apiVersion": f"{OCM}/v1beta1",
+        "kind": "Placement",
+        "metadata": {"name": "raw", "namespace": "other"},
+        "spec": {"numberOfClusters": 1, "prioritizerPolicy": policy},
+    }
+    fleet.write("apps/raw.yaml", raw)
     where = save(snapshot(), tmp_path / "hub")
-    assert set(verdict(run, fleet, where).get("candidates", ())) == set()
-    assert verdict(run, fleet, where)["clusterSets"] == []
+
+    def verdict() -> Any:
+        [found] = run.json("simulate", fleet.path, "--scores", where, "--placement", "other/raw")[
+            "placements"
+        ]
+        return found
+
+    assert not verdict().get("candidates")
+    assert verdict()["clusterSets"] == []
     binding = {
         "apiVersion": f"{OCM}/v1beta2",
         "kind": "ManagedClusterSetBinding",
@@ -114,11 +106,4 @@ def test_bindings_of_the_hub_count_beside_those_of_the_repository(
         binding | {"metadata": {"name": "fleet", "namespace": namespace}} for namespace in ("other", "argocd")
     ]
     (where / "bindings.yaml").write_text(yaml.safe_dump_all(bindings))
-    assert verdict(run, fleet, where)["clusterSets"] == ["fleet"]
-    assert verdict(run, fleet, where)["ranked"] == ["eu-1"]
-
-
-def verdict(run: Run, fleet: GitFleet, where: Path) -> dict[str, Any]:
-    [found] = run.json("simulate", fleet.path, "--scores", where, "--placement", "other/raw")["placements"]
-    result: dict[str, Any] = found
-    return result
+    assert (verdict()["clusterSets"], verdict()["ranked"]) == (["fleet"], ["eu-1"])

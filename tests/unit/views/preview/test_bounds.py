@@ -10,42 +10,24 @@ from hypothesis import strategies as st
 
 from gitops_dsf.simulator import simulate
 from gitops_dsf.views.preview.nextscores import Unknown, certainty
+from tests.support.hubobjects import NOW, binding, cluster, global_set, placement, score, stamp
 
 NAMES = ("a", "b", "c", "d")
-NOW = "2026-06-01T00:00:00Z"
 
 
 def hub(
     values: dict[str, int], *, wanted: int | None, weight: int, extra: dict[str, int]
 ) -> list[dict[str, Any]]:
-    def score(resource: str, name: str, value: int) -> dict[str, Any]:
-        status = {"scores": [{"name": "x", "value": value}]}
-        return {
-            "kind": "AddOnPlacementScore",
-            "metadata": {"name": resource, "namespace": name},
-            "status": status,
-        }
-
-    def term(resource: str, factor: int) -> dict[str, Any]:
-        return {
-            "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": "x"}},
-            "weight": factor,
-        }
-
-    spec: dict[str, Any] = {
-        "prioritizerPolicy": {"mode": "Exact", "configurations": [term("open", weight), term("known", 1)]}
-    }
-    if wanted is not None:
-        spec["numberOfClusters"] = wanted
-    labels = {"cluster.open-cluster-management.io/clusterset": "s"}
-    return [
-        {"kind": "ManagedClusterSet", "metadata": {"name": "s"}, "spec": {"clusterSelector": {}}},
-        {"kind": "ManagedClusterSetBinding", "metadata": {"name": "s", "namespace": "n"}},
-        {"kind": "Placement", "metadata": {"name": "p", "namespace": "n"}, "spec": spec},
-        *({"kind": "ManagedCluster", "metadata": {"name": name, "labels": labels}} for name in NAMES),
-        *(score("open", name, value) for name, value in values.items()),
-        *(score("known", name, value) for name, value in extra.items()),
+    asking = placement("p", "open", "known", number=wanted or 0)
+    asking["spec"]["prioritizerPolicy"]["configurations"][0]["weight"] = weight
+    if wanted is None:
+        del asking["spec"]["numberOfClusters"]
+    scores = [
+        score(name, resource, value)
+        for resource, found in (("open", values), ("known", extra))
+        for name, value in found.items()
     ]
+    return [*map(cluster, NAMES), global_set(), binding(), asking, *scores]
 
 
 @given(
@@ -66,7 +48,7 @@ def test_bounds_agree_with_every_possible_outcome(
         name: Unknown(low=low, high=max(low, high), why="", exists=name in present)
         for name, (low, high) in ranges.items()
     }
-    verdict = simulate(hub(present, wanted=wanted, weight=weight, extra=extra), "n/p", NOW)
+    verdict = simulate(hub(present, wanted=wanted, weight=weight, extra=extra), "argocd/p", stamp(NOW))
     found = certainty(verdict, {"open": cells})
     if found is None:
         assert not cells
@@ -74,6 +56,8 @@ def test_bounds_agree_with_every_possible_outcome(
     outcomes = []
     for values in product(*(range(cell.low, cell.high + 1) for cell in cells.values())):
         chosen = present | dict(zip(cells, values, strict=True))
-        outcomes.append(simulate(hub(chosen, wanted=wanted, weight=weight, extra=extra), "n/p", NOW).chosen)
+        outcomes.append(
+            simulate(hub(chosen, wanted=wanted, weight=weight, extra=extra), "argocd/p", stamp(NOW)).chosen
+        )
     assert found.certain == frozenset.intersection(*outcomes)
     assert found.possible == frozenset.union(*outcomes)

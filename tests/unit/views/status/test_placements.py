@@ -52,36 +52,6 @@ def test_a_decision_that_ocm_would_change_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "number"),
-    [({"a": 80, "b": 60, "c": 10}, 1), ({"a": 50, "b": 50, "c": 50}, 2), ({"a": -5, "b": -9}, 1)],
-)
-def test_the_flip_that_is_told_flips_and_one_point_less_does_not(values: dict[str, int], number: int) -> None:
-    before = only(scored(values, number=number))
-    assert before.next is not None
-    assert len(before.flips) == 2
-    for turn in before.flips:
-        assert turn.score is not None
-        flipped = only(scored({**values, turn.cluster: turn.score.needed}, number=number))
-        assert (turn.cluster in (flipped.next or ())) is (turn.change == "in")
-        assert (turn.rival in (flipped.next or ())) is (turn.change == "out")
-        step = 1 if turn.score.needed > turn.score.value else -1
-        almost = only(scored({**values, turn.cluster: turn.score.needed - step}, number=number))
-        assert almost.next == before.next
-
-
-def test_a_flip_that_no_score_can_reach_is_said_as_such() -> None:
-    """With Steady at weight 10 the lead cannot be made up by any score."""
-    objects = scored({"a": 50, "b": 100}, decided=("a",))
-    sticky = objects[-2]
-    sticky["spec"]["prioritizerPolicy"]["configurations"].append(
-        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": 10}
-    )
-    view = only(objects)
-    assert view.next == ("a",)
-    assert {turn.cluster: turn.score for turn in view.flips} == {"a": None, "b": None}
-
-
-@pytest.mark.parametrize(
     ("more", "needed"),
     [
         ({}, {"a": -1, "b": 41}),

@@ -9,7 +9,7 @@ import pytest
 
 from gitops_dsf.errors import UsageError
 from gitops_dsf.views.status import Filter, Part, build
-from gitops_dsf.views.status.model import Cell, ScorerView, State
+from gitops_dsf.views.status.model import ScorerView, State
 from tests.support.hubobjects import NOW, Object, addon, cluster, fleet, masks, score, scorer
 from tests.support.overviews import inputs_of
 
@@ -20,28 +20,6 @@ def cpu(objects: list[Object], **more: Any) -> ScorerView:
 
 def states(view: ScorerView) -> dict[str, str]:
     return {cell.cluster: str(cell.state) for cell in view.cells()}
-
-
-def cell_of(*objects: Object, name: str = "c") -> Cell:
-    view = cpu([cluster(name), addon(name), *objects])
-    return next(cell for cell in view.cells() if cell.cluster == name)
-
-
-@pytest.mark.parametrize(
-    ("age", "state"),
-    [
-        (0, State.FRESH),
-        (674, State.FRESH),
-        (675, State.FRESH),
-        (676, State.EXPIRING),
-        (900, State.EXPIRING),
-        (901, State.EXPIRED),
-    ],
-)
-def test_a_score_ages_from_fresh_to_expired_as_ocm_counts(age: int, state: State) -> None:
-    """OCM: a score counts at validUntil itself, and no longer a moment after."""
-    cell = cell_of(scorer("cpu"), score("c", "cpu", 50, age=age))
-    assert (cell.state, cell.age_seconds, cell.expected) == (state, age, True)
 
 
 @pytest.mark.parametrize(("default", "at"), [(None, None), (7, 1), (0, 0)])
@@ -56,31 +34,6 @@ def test_scores_with_the_default_value_are_counted(default: int | None, at: int 
         score("c", "cpu", 7, age=2000),
     ]
     assert cpu(objects).at_default == at
-
-
-def test_a_scorer_is_missing_where_its_selector_and_an_agent_are_and_nothing_is_published() -> None:
-    objects = [
-        *(cluster(name, zone=zone) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "x"))),
-        *(addon(name) for name in ("a", "b", "c")),
-        scorer("cpu", clusterSelector={"matchLabels": {"zone": "x"}}),
-        score("a", "cpu", 5),
-    ]
-    assert states(cpu(objects)) == {"a": "fresh", "b": "missing"}
-
-
-def test_masks_tell_missing_from_masked() -> None:
-    objects = [
-        *(cluster(name, zone="x" if name == "c" else "y") for name in "abc"),
-        *(addon(name) for name in "abc"),
-        scorer("cpu"),
-        masks(
-            {"clusterName": "a*", "scoreName": "c?u"},
-            {"clusterSelector": {"matchLabels": {"zone": "x"}}, "scoreName": "cpu"},
-        ),
-    ]
-    view = cpu(objects)
-    assert states(view) == {"a": "masked", "b": "missing", "c": "masked"}
-    assert view.unexpected == ()
 
 
 def test_a_score_where_none_should_be_is_unexpected_and_counts_all_the_same() -> None:
