@@ -30,7 +30,7 @@ def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
     assert run.shown(fleet, "--scores", scores, "-o", "markdown") == text, "the same again"
 
 
-@pytest.mark.parametrize("count", [20, 300])
+@pytest.mark.parametrize("count", [20, 120])
 def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Run, count: int) -> None:
     names = [f"cluster-with-a-rather-long-name-{number:04}" for number in range(30)]
     query = " + ".join(f"avg(metric_number_{number})" for number in range(25))
@@ -59,11 +59,10 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
     assert text.startswith(MARKER)
     assert text.count("<details>") == text.count("</details>") == 4
     assert f"- **{count + 1} applications move**" in text
-    if count == 300:
+    if count == 120:
         assert re.search(
             r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff` shows all", text
         )
-        assert re.search(r"\.\.\. and \d+ moves more", text)
         assert "more characters)" in text
     full = run.shown(fleet, "--scores", where)
     assert full.count("\n| `argocd/application-") == count

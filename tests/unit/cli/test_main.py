@@ -257,9 +257,9 @@ def test_a_working_directory_that_was_deleted_is_no_bug(tmp_path: Path) -> None:
 def test_the_format_can_be_named_before_the_verb(
     before: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scaffold(target=tmp_path, name="fleet", extras=("examples",))
-    assert main([*before, "validate", str(tmp_path)]) == 0
-    assert [item["code"] for item in json.loads(capsys.readouterr().out)] == ["DSF191", "DSF175"]
+    (tmp_path / "gitops-dsf.yaml").write_text("kind: [")
+    assert main([*before, "validate", str(tmp_path)]) == 1
+    assert [item["code"] for item in json.loads(capsys.readouterr().out)] == ["DSF001"]
 
 
 INTERRUPTED = """
