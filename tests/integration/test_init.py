@@ -66,9 +66,7 @@ def test_the_pipeline_is_that_of_the_forge(
         (("--forge", "svn"), "invalid choice"),
     ],
 )
-def test_a_bad_wish_is_refused_before_anything_is_written(
-    tmp_path: Path, words: tuple[str, ...], message: str
-) -> None:
+def test_wrong_words_write_nothing(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     refused = gitops_dsf("init", "fleet", *words, cwd=tmp_path)
     assert refused.returncode == 2
     assert message in refused.stderr
@@ -115,15 +113,6 @@ def test_without_a_registry_a_notice_says_that_no_pod_will_start(tmp_path: Path)
     assert "notice DSF191" in strict.stdout
     assert "spec has no agent.image and no reconciler.image" in strict.stdout
     assert f"agent.image: REGISTRY/gitops-dsf-agent:{__version__}" in strict.stdout
-
-
-@pytest.mark.parametrize(
-    "registry", ["", "https://registry.example.com", "r.example.com/", "R/x", "a b", "a\nb"]
-)
-def test_a_bad_registry_is_refused_before_anything_is_written(tmp_path: Path, registry: str) -> None:
-    with pytest.raises(UsageError, match="is not a registry: write its host"):
-        scaffold(target=tmp_path / "fleet", name="fleet", registry=registry)
-    assert not (tmp_path / "fleet").exists()
 
 
 HUB = """\
@@ -190,43 +179,43 @@ def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+REGISTRIES = ("", "https://registry.example.com", "r.example.com/", "R/x", "a b", "a\nb")
+URLS = (
+    "",
+    "fleet",
+    "https://github.com/acme/fleet/tree/main",
+    "ext::sh/x",
+    "ssh://-oProxyCommand=id/fleet.git",
+    "https://git/x\nspec: {}",
+)
+
+
 @pytest.mark.parametrize(
-    ("name", "url", "message"),
+    ("wish", "message"),
     [
-        ("Fleet", None, "cannot be the fleet's name"),
-        ("", None, "cannot be the fleet's name"),
-        ("a" * 64, None, "cannot be the fleet's name"),
-        ("ok", "", "is not a git URL"),
-        ("ok", "fleet", "is not a git URL"),
-        ("ok", "https://github.com/acme/fleet/tree/main", "is not a git URL"),
-        ("ok", "ext::sh/x", "is not a git URL"),
-        ("ok", "ssh://-oProxyCommand=id/fleet.git", "is not a git URL"),
-        ("ok", "https://git/x\nspec: {}", "is not a git URL"),
-        ("ok", "https://user:secret@git.internal/x.git", "holds credentials"),
-        ("ok", "https://token@git.internal/x.git", "is not a git URL|holds credentials"),
+        *(({"registry": each}, "is not a registry: write its host") for each in REGISTRIES),
+        *(({"name": each}, "cannot be the fleet's name") for each in ("Fleet", "", "a" * 64)),
+        *(({"git_url": each}, "is not a git URL") for each in URLS),
+        ({"git_url": "https://user:secret@git.internal/x.git"}, "holds credentials"),
+        ({"git_url": "https://token@git.internal/x.git"}, "is not a git URL|holds credentials"),
     ],
 )
-def test_a_bad_name_or_url_is_refused_before_anything_is_written(
-    tmp_path: Path, name: str, url: str | None, message: str
-) -> None:
+def test_a_bad_wish_writes_nothing(tmp_path: Path, wish: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        scaffold(target=tmp_path / "fleet", name=name, git_url=url)
+        scaffold(target=tmp_path / "fleet", **{"name": "ok", **wish})
     assert not (tmp_path / "fleet").exists()
 
 
 def test_a_file_or_a_dangling_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="is a file"):
-        scaffold(target=tmp_path / "file", name="fleet")
-    with pytest.raises(UsageError, match="is a link to nothing"):
-        scaffold(target=tmp_path / "link", name="fleet")
-
-
-def test_a_folder_that_cannot_be_made_is_a_message(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(RepositoryError, match="cannot write"):
-        scaffold(target=tmp_path / "file" / "fleet", name="fleet")
+    for name, error, message in (
+        ("file", UsageError, "is a file"),
+        ("link", UsageError, "is a link to nothing"),
+        ("file/fleet", RepositoryError, "cannot write"),
+    ):
+        with pytest.raises(error, match=message):
+            scaffold(target=tmp_path / name, name="fleet")
 
 
 @pytest.mark.parametrize(

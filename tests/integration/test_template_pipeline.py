@@ -9,6 +9,7 @@ import pytest
 
 from gitops_dsf.ci.publish import HELPER
 from gitops_dsf.cli.scaffold import repo_template, scaffold
+from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
@@ -20,34 +21,19 @@ class Fleet:
     """A bare origin, and a pipeline's clone of it."""
 
     def __init__(self, root: Path, *, folder: str = "") -> None:
-        self.root = root
-        self.folder = folder
-        self.origin = root / "origin.git"
-        self.clone = root / "clone"
+        self.repository = GitRepository.create(url="", bare=root / "origin.git", clone=root / "clone")
+        self.origin, self.clone = self.repository.bare, self.repository.clone
+        self.path = self.clone / folder / "fleet" if folder else self.clone
         self.slept: list[float] = []
         """Seconds between the attempts, for which nobody really waits."""
-        self.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.origin), cwd=root)
-        self.git("clone", "--quiet", str(self.origin), str(self.clone), cwd=root)
-        scaffold(
-            target=self.clone / folder / "fleet" if folder else self.clone, name="fleet", extras=("examples",)
-        )
-        self.commit("Begin")
-
-    @property
-    def path(self) -> Path:
-        return self.clone / self.folder / "fleet" if self.folder else self.clone
+        scaffold(target=self.path, name="fleet", extras=("examples",))
+        self.commit("A fleet")
 
     def git(self, *arguments: str, cwd: Path | None = None) -> str:
-        done = subprocess.run(
-            ["git", *arguments], cwd=cwd or self.clone, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, (arguments, done.stderr)
-        return done.stdout.strip()
+        return git(*arguments, folder=cwd or self.clone).strip()
 
-    def commit(self, subject: str, *, cwd: Path | None = None) -> None:
-        self.git("add", "--all", cwd=cwd)
-        self.git("commit", "--quiet", "--message", subject, cwd=cwd)
-        self.git("push", "--quiet", "origin", f"HEAD:{SOURCES}", cwd=cwd)
+    def commit(self, subject: str) -> None:
+        self.repository.publish(message=subject)
 
     def edit(self, file: str, old: str, new: str, *, cwd: Path | None = None) -> None:
         path = (cwd or self.path) / file
@@ -65,9 +51,6 @@ class Fleet:
 
     def files(self, branch: str) -> set[str]:
         return set(self.git("ls-tree", "-r", "--name-only", branch, cwd=self.origin).splitlines())
-
-    def show(self, branch: str, path: str) -> str:
-        return self.git("show", f"{branch}:{path}", cwd=self.origin)
 
 
 @pytest.fixture
@@ -114,8 +97,8 @@ def test_a_push_that_loses_a_race_is_rendered_again_on_top(fleet: Fleet, tmp_pat
     rendering, *before = fleet.log(SOURCES)
     assert rendering.startswith("Render ")
     assert rendering.endswith("[skip ci]")
-    assert before == ["Score less often", "Begin"]
-    assert "interval: 90" in fleet.show(SOURCES, "rendered/platform/dynamicscorer.cpu-headroom.yaml")
+    assert before == ["Score less often", "A fleet", "Begin"]
+    assert "interval: 90" in fleet.repository.read("rendered/platform/dynamicscorer.cpu-headroom.yaml")
     assert render_is_clean(fleet, tmp_path)
 
 
@@ -149,7 +132,6 @@ def test_branch_mode_writes_a_branch_of_its_own(fleet: Fleet) -> None:
     assert fleet.log(RENDERED)[1:] == [f"Begin {RENDERED}"]
     assert fleet.publish().returncode == 0
     assert len(fleet.log(RENDERED)) == 2
-    fleet.git("checkout", "--quiet", "-B", "work", f"origin/{SOURCES}")
     (fleet.path / "clusters" / "us-east-1.yaml").unlink()
     fleet.edit("config/dynamic-scoring-config.yaml", "clusterName: us-east-1", "clusterName: eu-west-1")
     fleet.edit("config/dynamic-scoring-config.yaml", "env: staging", "region: eu-west")
@@ -180,7 +162,7 @@ def test_a_push_that_is_not_allowed_ends_with_a_reason(fleet: Fleet) -> None:
     assert result.returncode == 1
     assert "is this pipeline allowed to push?" in result.stderr
     assert fleet.slept == [1, 2, 3, 4], "between five attempts, and not after the last one"
-    assert fleet.log(SOURCES) == ["Begin"]
+    assert fleet.log(SOURCES) == ["A fleet", "Begin"]
 
 
 def test_the_callers_files_are_never_touched(fleet: Fleet) -> None:
@@ -191,7 +173,7 @@ def test_the_callers_files_are_never_touched(fleet: Fleet) -> None:
         result = fleet.publish(*words, GITHUB_ACTIONS="")
         assert result.returncode == 0, result.stderr
         assert (fleet.git("status", "--porcelain"), fleet.git("rev-parse", "HEAD")) == before
-        published = len(fleet.log(SOURCES)) - 1
+        published = len(fleet.log(SOURCES)) - 2
         assert published == ("--dry-run" not in words)
     assert fleet.git("worktree", "list").count("\n") == 0
 
@@ -233,7 +215,9 @@ def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -
     assert result.returncode == 0, result.stderr
     branch = RENDERED if mode == "Branch" else SOURCES
     application = yamlfast.load(
-        fleet.show(branch, "platform/fleet/rendered/argocd/application.gitops-dsf-platform.yaml")
+        fleet.repository.read(
+            "platform/fleet/rendered/argocd/application.gitops-dsf-platform.yaml", branch=branch
+        )
     )
     source = application["spec"]["source"]
     assert source["targetRevision"] == branch

@@ -11,6 +11,7 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.journal.lines import appended, encode
 from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, new_record
 from tests.hub.controlplane.gitrepository import git
+from tests.support.journalrecords import record
 from tests.support.outputs import check_output
 
 AT = datetime(2026, 6, 1, 3, 12, 7, tzinfo=UTC)
@@ -34,16 +35,12 @@ def reason(cluster: str, value: int, *, rank: int, rival: str, points: int) -> C
 
 
 def move(number: int, before: str, after: str, at: datetime) -> Record:
-    return msgspec.structs.replace(
-        new_record(
-            placement="argocd/portal",
-            number=number,
-            time=at,
-            kind="Change",
-            before={before},
-            after={after},
-            applications=("portal",),
-        ),
+    return record(
+        number,
+        before,
+        after,
+        at=at,
+        applications=("portal",),
         clusters=(
             reason(after, 60, rank=1, rival=before, points=35),
             reason(before, 35, rank=2, rival=after, points=60),
@@ -125,8 +122,8 @@ def test_the_record_of_a_past_move(journal: Path, capsys: pytest.CaptureFixture[
     assert main(["log", "portal", "--journal", str(journal), *at]) == 0
     printed = capsys.readouterr().out
     assert check_output(["log", "-o", "json"], printed)
-    (record,) = json.loads(printed)["records"]
-    assert (record["number"], record["from"], record["to"]) == (2, ["eu-1"], ["eu-2"])
+    (found,) = json.loads(printed)["records"]
+    assert (found["number"], found["from"], found["to"]) == (2, ["eu-1"], ["eu-2"])
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,14 @@
-"""images/reconciler.Containerfile keeps what it promises: the base of the agent, hashed packages, git, a
-plain user, what the Deployment starts.
-"""
+"""images/reconciler.Containerfile keeps what it promises: hashed packages, and what the Deployment starts."""
 
 import json
 import shlex
-import shutil
 import tomllib
-from pathlib import Path
 from typing import Any
 
 from gitops_dsf.cli.main import VERBS
 from gitops_dsf.render.reconciler import workload
 from gitops_dsf.repository.model.repository import FleetRepository
-from tests.support.containerfile import ROOT, commands, requirements, stages, texts
-
-IGNORED = shutil.ignore_patterns("__pycache__")
+from tests.support.containerfile import ROOT, commands, stages, texts
 
 HEAD, BUILD, FINAL = stages("images/reconciler.Containerfile")
 
@@ -27,27 +21,6 @@ def test_nothing_of_python_is_installed_without_a_hash_of_the_lock() -> None:
         assert ("--require-hashes" in words) != own, words
     builds = [command for command in commands(BUILD) if command.startswith("uv build")]
     assert all("--no-build-isolation" in command for command in builds)
-
-
-def test_the_lock_gives_the_requirements(tmp_path: Path) -> None:
-    """The very command of the file, on what the file copies and nothing else."""
-    source = copied(tmp_path / "src")
-    names = requirements(BUILD, "reconciler.txt", source=source, folder=tmp_path)
-    assert names >= {"httpx", "msgspec", "prometheus-client", "pydantic", "promql-parser"}
-    assert not names & {"pytest", "mypy", "kubernetes"}
-
-
-def copied(target: Path) -> Path:
-    for text in texts(BUILD, "COPY"):
-        *sources, into = text.split()
-        for source in sources:
-            place = target / into / Path(source).name if into.endswith("./") else target / into
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if (ROOT / source).is_dir():
-                shutil.copytree(ROOT / source, place, ignore=IGNORED)
-            else:
-                shutil.copy(ROOT / source, place)
-    return target
 
 
 def test_what_it_starts_is_what_the_deployment_asks_for() -> None:

@@ -1,20 +1,13 @@
 """The files of a journal: lines round-trip, nothing is written twice, and bad lines are told and skipped."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 import pytest
 
 from gitops_dsf.journal.lines import LINE_BYTES, appended, encode, file_of, read
-from gitops_dsf.journal.record import MOST_NAMED, Record, new_record
-
-AT = datetime(2026, 6, 1, 3, 12, 7, 123456, tzinfo=UTC)
-
-
-def record(number: int = 1, *, placement: str = "argocd/portal", at: datetime = AT) -> Record:
-    return new_record(
-        placement=placement, number=number, time=at, kind="Change", before={"eu-1"}, after={"eu-2"}
-    )
+from gitops_dsf.journal.record import MOST_NAMED, new_record
+from tests.support.journalrecords import AT, record
 
 
 def test_a_record_is_one_line_that_people_can_read() -> None:

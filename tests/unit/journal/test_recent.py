@@ -2,29 +2,21 @@
 
 from datetime import UTC, datetime
 
-import msgspec
 import pytest
 
-from gitops_dsf.journal.record import Record, ScoreChange, new_record
+from gitops_dsf.journal.record import Record, ScoreChange
 from gitops_dsf.journal.timeline import recent, values_at
+from tests.support.journalrecords import record
 
 
-def record(number: int, **scores: int) -> Record:
-    plain = new_record(
-        placement="argocd/portal",
-        number=number,
-        time=datetime.fromtimestamp(number, UTC),
-        kind="Change",
-        before={"a"},
-        after={"b"},
-    )
+def told(number: int, **scores: int) -> Record:
     changes = tuple(
         ScoreChange(name="AddOn/cpu/cpu", cluster=name, after=value) for name, value in scores.items()
     )
-    return msgspec.structs.replace(plain, scores=changes)
+    return record(number, at=datetime.fromtimestamp(number, UTC), scores=changes)
 
 
-RECORDS = [record(1, a=1, b=2), record(2, a=3), record(3, b=4), record(4, a=5)]
+RECORDS = [told(1, a=1, b=2), told(2, a=3), told(3, b=4), told(4, a=5)]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.support.agent.http import Fault as Silence
 from tests.support.agent.http import HttpFake, Reply
 
 SECONDS = 4.0
-GOOD, HANGING = 160, 40
+GOOD, HANGING = 40, 10
 
 
 @asynccontextmanager

@@ -4,10 +4,11 @@ import asyncio
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from gitops_dsf.journal.record import Record, new_record
+from gitops_dsf.journal.record import Record
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.shared import Shared
+from tests.support.journalrecords import record
 from tests.support.objecthub import ObjectHub
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
@@ -15,14 +16,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
 
 def records(decided: str) -> list[Record]:
     return [
-        new_record(
-            placement="argocd/portal",
-            number=number,
-            time=datetime.fromtimestamp(NOW - 600 + number, UTC),
-            kind="Change",
-            before={before},
-            after={after},
-        )
+        record(number, before, after, at=datetime.fromtimestamp(NOW - 600 + number, UTC))
         for number, (before, after) in enumerate(pairwise(decided), 1)
     ]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
@@ -25,6 +25,7 @@ from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, Page
 from tests.support.apiserver import merged
 from tests.support.fleets import JSON_VALUES
+from tests.support.laws import examples
 from tests.unit.reconciler.freshness import hubobjects
 
 GOOD = Page(url="http://a/healthz", media="", body=b"ok")
@@ -146,6 +147,7 @@ OBJECTS = st.dictionaries(
 )
 
 
+@settings(examples(25))
 @given(OBJECTS, OBJECTS)
 def test_a_patch_leads_from_one_to_the_other(before: dict[str, Any], target: dict[str, Any]) -> None:
     assert without_nulls(merged(before, patch(before, target))) == without_nulls(target)
