@@ -22,7 +22,7 @@ from gitops_dsf.repository.model.declared import KINDS
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tests.support.diagnostics_docs import BASE
-from tests.support.pages import FENCE, PAGES, ROOT, Block, anchors, blocks, name
+from tests.support.pages import FENCE, PAGES, ROOT, TARGETS, Block, anchors, blocks, name
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CITED = re.compile(r"(?<![\w/:<*{}.-])(?P<path>(?:[\w.-]+/)*[\w-]+\.md)\b(?!\.tmpl)(?:#(?P<anchor>[\w-]+))?")
@@ -77,7 +77,6 @@ PARTS = {"gitops-dsf.yaml": "gitops-dsf.yaml", "scorers": "scorers/cpu.yaml", "a
 """The file of the base repository that a part of a file is merged into, by file or folder."""
 ELSEWHERE = ("# prometheus.yml of ", "# configuration of ", "# an Application of Argo CD, below spec")
 INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
-TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
 
 def wrong_yaml(page: Path, block: Block) -> Iterator[str]:

@@ -9,6 +9,9 @@ import tomllib
 from datetime import date
 from pathlib import Path
 
+from gitops_dsf.argocd import api
+from gitops_dsf.argocd.fields import part
+from gitops_dsf.argocd.gotemplate.plain import PLAIN
 from gitops_dsf.resolve.rules.placements import SEARCHED_OCM
 from gitops_dsf.views.doctor.checks import argocd, ocm
 from tests.hub import runrecord
@@ -92,6 +95,26 @@ def test_the_table_of_compatible_versions_has_the_oldest_versions() -> None:
     assert minimum["Argo CD"] == ".".join(map(str, oldest("Argo CD")))
     python = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
     assert minimum["Python, for the command line"] == python.removeprefix(">=")
+
+
+def test_the_recorded_facts_are_those_of_the_pinned_versions() -> None:
+    """`tests/hub/test_argocd_api.py` compares all of them with the sources."""
+    sources = {
+        "argocd": PINS["Argo CD"],
+        "sprig": "github.com/Masterminds/sprig/v3",
+        "ocm": "open-cluster-management.io/api",
+    }
+    assert {name: api()[name] for name in sources} == {
+        name: required(module) for name, module in sources.items()
+    }, "run python -m tools.argocd_api"
+
+
+def test_argocd_has_every_plain_function_and_the_fields_that_rules_read() -> None:
+    assert set(api()["functions"]) >= set(PLAIN)
+    assert set(api()["functions"]).isdisjoint({"env", "expandenv", "getHostByName"})
+    source = part("template", "spec", "source")["properties"]
+    assert set(source) > {"helm", "kustomize", "directory", "plugin"}
+    assert "automated" in part("template", "spec", "syncPolicy")["properties"]
 
 
 def test_the_oldest_argocd_runs_every_night() -> None:

@@ -24,7 +24,7 @@ def versions(families: tuple[str, ...]) -> tuple[str, ...]:
 def required(module: str, file: str = "go.mod") -> str:
     """The version of a module that a go.mod file below tests/hub requires, with its v."""
     text = (HUB / file).read_text("utf-8")
-    found = re.search(rf"^(?:require)?\s*{re.escape(module)} (v\S+)$", text, re.MULTILINE)
+    found = re.search(rf"^(?:require)?\s*{re.escape(module)} (v\S+)(?: // indirect)?$", text, re.MULTILINE)
     assert found is not None, module
     return found[1]
 

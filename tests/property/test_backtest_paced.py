@@ -177,7 +177,7 @@ class _Both:
         return found
 
 
-@examples(60)
+@examples(20)
 @given(stories(), paces)
 def test_wishes_are_those_of_the_simulator(told: Told, pace: Pace) -> None:
     """At each point, with the scores and decisions of that point and the assumed load."""

@@ -18,6 +18,11 @@ def register() -> None:
     settings.load_profile("suite")
 
 
+def every(count: int) -> int:
+    """The distance between the moments that a story is told for: `count` in `make test`, 1 in `make soak`."""
+    return max(1, count * SUITE_EXAMPLES // settings().max_examples)
+
+
 def examples(count: int) -> settings:
     """For a property with expensive or cheap examples. `count` is the number in `make test`."""
     return settings(max_examples=count * settings().max_examples // SUITE_EXAMPLES)

@@ -1,4 +1,4 @@
-"""Pages of documentation: their blocks and headings."""
+"""Pages of documentation, their blocks and headings, and the targets of make that they name."""
 
 import re
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ PAGES = sorted(
         *ROOT.glob("examples/**/*.md"),
     ]
 )
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^(?P=indent)```",
     re.MULTILINE | re.DOTALL,

@@ -22,7 +22,7 @@ from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
 from tests.support.hubobjects import HUB, NOW
-from tests.support.laws import examples
+from tests.support.laws import every, examples
 from tests.support.pages import blocks
 from tests.support.virtual_time import wall
 
@@ -95,9 +95,9 @@ def test_a_leader_that_dies_at_any_request_exceeds_nothing(takes_effect: bool) -
             assert hub.broken == []
             return arrived
 
-    number = 1
+    number = 5 if takes_effect else 1
     while virtual_time.run(go(number)) == number:
-        number += 3
+        number += every(8)
     assert number >= REQUESTS
 
 
@@ -135,7 +135,7 @@ def test_a_request_of_a_frozen_leader_that_arrives_late_moves_nothing() -> None:
 
     number = 1
     while virtual_time.run(go(number)) == number:
-        number += 1
+        number += every(3)
     assert number > 4
 
 
