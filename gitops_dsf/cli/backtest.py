@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,9 @@ from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.wording import names_text
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from ssl import SSLContext
+
     from gitops_dsf.backtest.rawscores import Results
     from gitops_dsf.cli.terminal import Step
     from gitops_dsf.journal.record import Record
@@ -75,6 +79,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--token-file", metavar="FILE", type=Path, help="with --prometheus: a bearer token, without quotes"
+    )
+    parser.add_argument(
+        "--credentials",
+        metavar="DIR",
+        type=Path,
+        help="with --prometheus: folder with the Secrets and ConfigMaps, as files NAME/KEY, that the"
+        " repository names for the source at this URL",
     )
     parser.add_argument(
         "--header",
@@ -141,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
         notes = (
             _feed_files(args, builder, answers)
             if args.history is not None
-            else _feed(args, builder, step, limit)
+            else _feed(args, head, builder, step, limit)
         )
         results = builder.results(window=args.window, stop=limit.is_over)
     if args.advise and limit.is_over():
@@ -236,7 +247,13 @@ def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
     return fleet, base.title
 
 
-def _feed(args: argparse.Namespace, builder: "BacktestBuilder", step: "Step", limit: TimeLimit) -> list[str]:
+def _feed(
+    args: argparse.Namespace,
+    head: "FleetVersion",
+    builder: "BacktestBuilder",
+    step: "Step",
+    limit: TimeLimit,
+) -> list[str]:
     """Reads the history of a store into the builder. Returns what the store warned of."""
     try:
         from gitops_dsf.metricstore.client import MetricStore
@@ -246,9 +263,10 @@ def _feed(args: argparse.Namespace, builder: "BacktestBuilder", step: "Step", li
         ) from error
 
     async def read() -> list[str]:
-        async with MetricStore(
-            args.prometheus, token=_token(args.token_file), headers=_headers(args.header)
-        ) as store:
+        async with (
+            _shown(args, head) as (token, trust),
+            MetricStore(args.prometheus, token=token, headers=_headers(args.header), trust=trust) as store,
+        ):
             store.refuse_beyond(builder.expected_samples())
             notes: list[str] = []
             for asked in builder.asked():
@@ -357,6 +375,56 @@ def _token(path: Path | None) -> str | None:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the token from {path}: {error}") from error
+
+
+@asynccontextmanager
+async def _shown(
+    args: argparse.Namespace, head: "FleetVersion"
+) -> "AsyncIterator[tuple[Callable[[], Awaitable[str]], SSLContext | None]]":
+    """What gives the bearer token of each request, and the trust with a client certificate and a private CA.
+    Without --credentials, the token of --token-file.
+    """
+    said = _token(args.token_file)
+    if args.credentials is None:
+
+        async def written() -> str:
+            return said or ""
+
+        yield written, None
+        return
+    if not args.credentials.is_dir():
+        raise UsageError(f"--credentials {args.credentials}: there is no such folder")
+    from dsf_runtime.calls import display
+    from gitops_dsf.hub.urls import origin
+    from gitops_dsf.metricstore.answer import StoreError
+    from gitops_dsf.sync.credentials import on_hub, page_request
+    from gitops_dsf.sync.fetch import Fetcher
+
+    url = args.prometheus
+    sources = (each for item in head.resolved.scorers for each in item.variants or (item,))
+    found = (on_hub(each.spec.source.auth) for each in sources if origin(each.source_origin) == origin(url))
+    auth = next((each for each in found if each and (each.secrets or each.ca_config_map_ref)), None)
+    if auth is None:
+        raise UsageError(
+            f"--credentials: no source at {display(url)} names a Secret or a CA in the repository"
+        )
+    request = page_request(
+        url,
+        auth=auth,
+        scoring_url=url,
+        allowed=head.resolved.repository.spec.allowed_token_hosts,
+        title="--prometheus",
+        section="source.auth",
+    )
+    async with Fetcher(secrets=args.credentials) as fetcher:
+
+        async def renewed() -> str:
+            shown = await fetcher.credentials.shown(request)
+            if (auth.secrets and shown.problem) or shown.lacks_tls:
+                raise StoreError(f"{display(url)} is not asked: {shown.problem}")
+            return said or shown.token
+
+        yield renewed, (await fetcher.credentials.shown(request)).trust
 
 
 def _headers(written: list[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -51,17 +51,16 @@ class MetricStore:
         self,
         url: str,
         *,
-        token: str | None = None,
+        token: Callable[[], Awaitable[str]] | None = None,
         headers: dict[str, str] | None = None,
         limits: StoreLimits | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
+        """`token` gives the bearer token of each request, empty for none. It may raise StoreError."""
         self._url = f"{url.rstrip('/')}/api/v1/query_range"
         self._limits = limits or StoreLimits()
         self._read = 0
         sent = {"User-Agent": f"gitops-dsf/{__version__}", **(headers or {}), **answers.IDENTITY}
-        if token is not None:
-            sent["Authorization"] = f"Bearer {token}"
         self._token = token
         self._client = answers.limited(
             httpx.AsyncClient(
@@ -115,11 +114,13 @@ class MetricStore:
             "end": f"{start + (count - 1) * step:.3f}",
             "step": f"{step:g}",
         }
+        token = await self._token() if self._token is not None else ""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
             with as_call_faults(url=self._url, seconds=self._limits.seconds):
                 async with (
                     asyncio.timeout(self._limits.seconds),
-                    self._client.stream("POST", self._url, data=form) as response,
+                    self._client.stream("POST", self._url, data=form, headers=headers) as response,
                 ):
                     content = await answers.read(response, limit=self._limits.answer_bytes)
         except CallFault as fault:
@@ -128,11 +129,7 @@ class MetricStore:
         if response.is_success or content.startswith(b'{"status":"error"'):
             return read(content, where=where)
         if response.status_code in (401, 403):
-            hint = (
-                "--token-file names a file with a bearer token"
-                if self._token is None
-                else "is the token right?"
-            )
+            hint = "is the token right?" if token else "--token-file names a file with a bearer token"
             msg = f"{where} answers {response.status_code}; {hint}"
             raise StoreError(msg)
         kind = TooMuchError if response.status_code in (413, 422, 502, 503, 504) else StoreError

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import httpx
+import msgspec
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire.headers import value_fault
 from gitops_dsf.hub.hosts import may_get_credentials
 from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
 from gitops_dsf.hub.urls import host_of
+from gitops_dsf.repository.model import scorer as model
 
 FILE_BYTES: Final = 1024 * 1024
 """The most that a Secret holds."""
@@ -42,7 +44,20 @@ class Request(NamedTuple):
     """Why none are sent, without auth."""
 
 
-def page_request(url: str, *, auth: Auth | None, scoring_url: str, allowed: Collection[str]) -> Request:
+def on_hub(auth: model.Auth | None) -> Auth | None:
+    """What people wrote, as the hub has it."""
+    return None if auth is None else msgspec.convert(auth.model_dump(mode="json", exclude_none=True), Auth)
+
+
+def page_request(
+    url: str,
+    *,
+    auth: Auth | None,
+    scoring_url: str,
+    allowed: Collection[str],
+    title: str = "configURL",
+    section: str = "scoring.auth",
+) -> Request:
     """The request for a page at configURL. Its host gets credentials only if `allowed`, which is
     spec.allowedTokenHosts, has it, or if it is the scoring API's in the cluster. `sync` asks before rules are
     checked.
@@ -52,14 +67,14 @@ def page_request(url: str, *, auth: Auth | None, scoring_url: str, allowed: Coll
     trusting = Auth(ca_config_map_ref=auth.ca_config_map_ref) if auth.ca_config_map_ref is not None else None
     if not auth.secrets:
         return Request(url, trusting)
-    places = [("configURL", url)]
+    places = [(title, url)]
     if auth.oauth2 is not None:
         places.append(("tokenURL", auth.oauth2.token_url))
-    for title, place in places:
+    for name, place in places:
         host = host_of(place)
-        own = title == "tokenURL" or host == host_of(scoring_url)
+        own = name == "tokenURL" or host == host_of(scoring_url)
         if not may_get_credentials(host, allowed=allowed, own=own):
-            why = f"{title} has a host that may not get the credentials of scoring.auth"
+            why = f"{name} has a host that may not get the credentials of {section}"
             hint = f"add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
             return Request(url, trusting, problem=f"{why}; {hint}")
     return Request(url, auth)

@@ -102,7 +102,7 @@ class Fetcher:
     ) -> None:
         """`secrets` is the folder with the files of Secrets: <name>/<key>."""
         tokens = AccessTokens(clock=SystemClock(), rng=random.Random())  # noqa: S311 - pauses
-        self._credentials = Credentials(folder=secrets, tokens=tokens, ask=self._ask)
+        self.credentials = Credentials(folder=secrets, tokens=tokens, ask=self._ask)
         self._limits = limits or FetchLimits()
         self._admission = asyncio.Semaphore(self._limits.concurrent)
         context = trust or httpx.create_ssl_context()
@@ -135,10 +135,10 @@ class Fetcher:
         if isinstance(request, str):
             request = Request(url=request)
         async with self._admission:
-            shown = await self._credentials.shown(request)
+            shown = await self.credentials.shown(request)
             answer = await self._get(request.url, shown)
             if isinstance(answer, Fault) and answer.status == http.HTTPStatus.UNAUTHORIZED and shown.token:
-                renewed = await self._credentials.shown(request, refused=shown.token)
+                renewed = await self.credentials.shown(request, refused=shown.token)
                 if renewed.token != shown.token:
                     shown, answer = renewed, await self._get(request.url, renewed)
         if isinstance(answer, Fault):

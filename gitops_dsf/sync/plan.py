@@ -6,11 +6,8 @@ import asyncio
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-import msgspec
-
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.drift import Config
-from gitops_dsf.hub.scorers import Auth
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -18,7 +15,7 @@ from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import read_text
 from gitops_dsf.sync.config import ConfigError
-from gitops_dsf.sync.credentials import Request, page_request
+from gitops_dsf.sync.credentials import Request, on_hub, page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
 from gitops_dsf.sync.result import LockResult, LockState, SyncPlan
 from gitops_dsf.sync.weigh import lock_file, weigh
@@ -51,11 +48,10 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
 
 def _request(scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Collection[str]) -> Request:
     spec = scorer.spec
-    auth = spec.scoring.auth
     locked = lock.value.spec.config.scoring.host if lock is not None else None
     return page_request(
         spec.config_url,
-        auth=None if auth is None else msgspec.convert(auth.model_dump(mode="json", exclude_none=True), Auth),
+        auth=on_hub(spec.scoring.auth),
         scoring_url=locked or spec.scoring.host or spec.config_url,
         allowed=allowed,
     )

@@ -11,8 +11,10 @@ import pytest
 
 from gitops_dsf.metricstore.client import StoreLimits
 from tests.support import yamlfast
+from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Store, Value, answer_of, matrix
+from tests.support.pageserver import PageServer, says
 
 START = 1_780_272_000  # 2026-06-01T00:00:00Z
 SPAN = ("--from", "2026-06-01T00:00:00Z", "--to", "2026-06-02T00:00:00Z")
@@ -330,6 +332,48 @@ def test_the_token_and_headers_go_to_the_store(tmp_path: Path) -> None:
         refused = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
     assert refused.returncode == 1
     assert "answers 401; --token-file names a file with a bearer token" in refused.stderr
+
+
+def test_the_store_gets_what_its_source_names_in_the_repository(tmp_path: Path) -> None:
+    """A token of a token server, a client certificate, and both private CAs, from files."""
+    fleet, folder = _fleet(tmp_path / "fleet", stickiness=10), tmp_path / "secrets"
+    servers, clients = Authority("servers"), Authority("clients")
+    clients.pair(folder / "pair", name="hub")
+    for name, key, text in (
+        ("client", "client-id", "hub"),
+        ("client", "client-secret", "client-s3cret"),
+        ("ca", "ca.crt", servers.pem),
+    ):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / key).write_text(text)
+    logins, store = PageServer(), Store(scores=SCORES, token="issued-s3cret")
+    logins.serve_tls(servers.server(tmp_path / "logins"))
+    store.serve_tls(servers.server(tmp_path / "store", client_authority=clients))
+    logins.pages["/token"] = says(access_token="issued-s3cret", token_type="Bearer", expires_in=600)
+    ca = "caConfigMapRef: {name: ca, key: ca.crt}"
+    oauth2 = f"oauth2: {{tokenURL: '{logins.url}/token', clientSecretRef: {{name: client}}, {ca}}}"
+    auth = f"auth: {{{oauth2}, {ca}, clientCertificateSecretRef: {{name: pair}}}}"
+    scorer, settings = fleet / "scorers" / "idle.yaml", fleet / "gitops-dsf.yaml"
+    before = "host: http://prometheus.monitoring.svc:9090\n"
+    assert before in scorer.read_text()
+    scorer.write_text(scorer.read_text().replace(before, f"host: {store.url}\n    {auth}\n"))
+    with logins, store:
+        words = ("backtest", fleet, "--prometheus", store.url, *SPAN, "--credentials")
+        refused = gitops_dsf(*words, folder)
+        assert "add 127.0.0.1 to spec.allowedTokenHosts in gitops-dsf.yaml" in refused.stderr
+        settings.write_text(
+            settings.read_text().replace("spec:\n", "spec:\n  allowedTokenHosts: [127.0.0.1]\n", 1)
+        )
+        done = gitops_dsf(*words, folder)
+        assert done.returncode == 0, done.stderr
+        (folder / "pair" / "tls.crt").unlink()
+        missing = gitops_dsf(*words, folder)
+        assert missing.returncode == 1
+        assert "key 'tls.crt' of Secret 'pair' is needed and cannot be read" in missing.stderr
+        elsewhere = gitops_dsf("backtest", fleet, "--prometheus", logins.url, *SPAN, "--credentials", folder)
+        assert elsewhere.returncode == 2
+        assert "names a Secret or a CA in the repository" in elsewhere.stderr
+    assert "s3cret" not in refused.stderr + done.stdout + done.stderr + missing.stderr
 
 
 @pytest.mark.parametrize(

@@ -344,7 +344,7 @@ async def test_no_file_outside_of_the_folder_is_read(name: str, tmp_path: Path) 
     auth = msgspec.convert({"tokenSecretRef": {"name": name, "key": "token"}}, Auth)
     request = page_request("http://api.invalid/config", auth=auth, scoring_url="", allowed=("*",))
     async with Fetcher(secrets=tmp_path / "secrets") as fetcher:
-        shown = await fetcher._credentials.shown(request)
+        shown = await fetcher.credentials.shown(request)
     assert (shown.token, shown.problem) == ("", "scoring.auth names a Secret or key that cannot be a file")
 
 
