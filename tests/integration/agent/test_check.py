@@ -94,7 +94,6 @@ async def test_the_table(check: Check, tmp_path: Path) -> None:
 
 @pytest.mark.real_time
 async def test_names_that_are_not_printable(check: Check, tmp_path: Path) -> None:
-    """Line breaks, escape sequences and very long text in labels and entries stay inside their line."""
     volume = ConfigMapVolume(tmp_path)
     answer = Reply.of(
         {
@@ -131,7 +130,6 @@ async def test_names_that_are_not_printable(check: Check, tmp_path: Path) -> Non
 async def test_what_cannot_be_checked(
     check: Check, tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str
 ) -> None:
-    """One line on standard error, and no table. An empty array is valid, and the output says so."""
     if content is not None:
         ConfigMapVolume(tmp_path).put_raw(content)
     found, out, errors = await check("--config-dir", tmp_path, *flags)

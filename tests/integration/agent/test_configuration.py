@@ -63,7 +63,6 @@ async def test_thirty_swaps_a_second(place: Place) -> None:
 
 
 async def test_a_directory_that_appears_late_disappears_and_returns(tmp_path: Path) -> None:
-    """First there is no directory, then one, then another in its place: the current one is used."""
     async with HttpFake(scores(1.0)) as scoring:
         directory = tmp_path / "config"
         async with running(
@@ -98,8 +97,6 @@ UPSTREAM = """[
 
 
 async def test_upstreams_format_runs_unchanged(place: Place) -> None:
-    """Its keys and names, an invalid entry beside valid ones, and a scorer that publishes nothing."""
-
     def api(seen: Seen) -> Reply:
         return last_values(seen) if seen.json()["data"] else scores(5.0)(seen)
 

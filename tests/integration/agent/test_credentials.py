@@ -39,7 +39,6 @@ class Guard:
 async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The Secret is read by name. After a 401 it is read again, and the cycle succeeds."""
     caplog.set_level(logging.DEBUG)
     spoke, guard = ScoreHub(), Guard("first-s3cret")
     spoke.secret("scoring-token", token="first-s3cret\n")
@@ -63,8 +62,6 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
 
 
 async def test_a_token_that_a_peer_quotes_is_hidden(place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    """Error pages, redirects, errors and warnings quote it. Their texts are shown without the token."""
-
     def quoting(seen: Seen) -> Reply:
         token = seen.headers["authorization"].removeprefix("Bearer ")
         answers = {
@@ -127,7 +124,6 @@ async def test_a_peer_that_quotes_the_token_that_it_refused_is_not_repeated(
 
 
 async def test_a_private_ca_from_a_config_map_and_its_replacement(place: Place, tmp_path: Path) -> None:
-    """Only the named CA is trusted. When the server's CA changes, it is read again in the same cycle."""
     spoke, first, second = ScoreHub(), Authority("first"), Authority("second")
     spoke.config("ca", {"ca.crt": first.pem})
     scoring = HttpFake(scores(5.0), tls=first.server(tmp_path / "first"))

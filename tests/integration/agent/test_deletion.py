@@ -41,8 +41,6 @@ NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], 
 
 
 async def test_an_incomplete_file_deletes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Known scorers keep running on their grid. Log, metric and /readyz give the reason."""
-
     async def story(name: str) -> None:
         hub, place = ScoreHub(), Place(tmp_path / name)
         change, reason = NOTHING_DELETED[name]
@@ -92,7 +90,6 @@ def _told(agent: RunningAgent) -> tuple[str | None, int]:
 
 
 async def test_only_our_objects_are_deleted(place: Place) -> None:
-    """Scores of other programs in the cluster's namespace stay, whatever their names."""
     hub = ScoreHub()
     hub.objects[SCORES, "c1", "resource-usage-score"] = {
         "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
@@ -113,7 +110,6 @@ OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
 
 def _old(hub: ScoreHub, name: str, *, left: float | None) -> None:
-    """An object of ours that another process wrote, valid for so many seconds more."""
     plain: dict[str, Any] = {
         "metadata": {"name": name, "resourceVersion": f"{len(hub.scores)}", "labels": OURS}
     }
@@ -123,7 +119,6 @@ def _old(hub: ScoreHub, name: str, *, left: float | None) -> None:
 
 
 async def test_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
-    """For ``[]``, when the last scorer is removed or suspended. It must stand longer than another file."""
     hub = ScoreHub()
     hub.objects[SCORES, "c1", "resource-usage-score"] = {
         "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
@@ -169,7 +164,6 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
 
 
 async def test_the_file_of_the_last_scorer_is_deleted_too(place: Place) -> None:
-    """The same rules with ``--publish dir:PATH``."""
     file = place.out / "cpu-score.yaml"
     async with HttpFake(Scoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url))

@@ -52,8 +52,6 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
 
 
 async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_path: Path) -> None:
-    """The reason is counted, cycles keep their grid, and later the newest scores are published."""
-
     async def story(name: str) -> None:
         hub, api = ScoreHub(), Scoring(1.0)
         hub.before, reason = FAULTS[name]
@@ -87,7 +85,6 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
 
 
 async def test_a_missing_namespace_and_a_hub_that_refuses(place: Place) -> None:
-    """First the cluster has no namespace, then the hub refuses, then both work."""
     hub = ScoreHub(namespaces=())
     server = hub
     await server.start()
@@ -105,7 +102,6 @@ async def test_a_missing_namespace_and_a_hub_that_refuses(place: Place) -> None:
 
 
 async def test_a_restart_does_not_write_published_scores_again(place: Place) -> None:
-    """A new process finds the scores on the hub and does not write them before half of the TTL is over."""
     hub = ScoreHub()
     async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
@@ -151,7 +147,6 @@ async def test_a_deleted_object_is_published_again(place: Place) -> None:
 
 
 async def test_too_many_items_are_refused_with_advice(place: Place) -> None:
-    """An object above the size limit is not sent; the log says what to change."""
     hub = ScoreHub()
     api = Reply.of(
         {"results": [{"metric": {"node": "n" * 200 + str(index)}, "score": 1.0} for index in range(6000)]}
@@ -169,7 +164,6 @@ async def test_too_many_items_are_refused_with_advice(place: Place) -> None:
 
 
 async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:
-    """It has no calls and no samples, and its object stays. An unreadable ConfigMap suspends nothing."""
     hub = ScoreHub()
 
     def suspend(listed: str) -> None:

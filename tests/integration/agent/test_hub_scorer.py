@@ -101,7 +101,6 @@ async def scene(place: Place) -> AsyncIterator[Scene]:
 
 
 def fleet(*names: str, scorers: tuple[str, ...] = ("cpu",), **values: str) -> list[FleetCluster]:
-    """Clusters that these scorers score."""
     return [
         FleetCluster(
             name=name, scorers=scorers, values={"claim:id.k8s.io": values[name]} if name in values else {}
@@ -111,7 +110,6 @@ def fleet(*names: str, scorers: tuple[str, ...] = ("cpu",), **values: str) -> li
 
 
 async def test_one_query_scores_every_cluster(scene: Scene) -> None:
-    """Each score is in its cluster's namespace with the label. Other clusters are left alone."""
     scene.store.values |= {"c2": 22.9, "c3": 33, "stranger": 50}
     header = {"name": "X-Scope-OrgID", "value": "fleet"}
     scene.put(scene.entry(sourceRef="central", sourceHeaders=[header]), fleet=fleet("c1", "c2"))
@@ -215,7 +213,6 @@ async def test_scoring_apis_get_a_few_clusters_at_a_time(scene: Scene) -> None:
 
 
 async def test_the_clusters_change_without_a_restart(scene: Scene) -> None:
-    """One that joins is scored, the score of one that leaves goes, a broken file deletes nothing."""
     scene.store.values["c3"] = 33
     scene.put(scene.entry(), fleet=fleet("c1", "c2"))
     async with scene.scorer() as agent:

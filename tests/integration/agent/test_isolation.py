@@ -44,7 +44,6 @@ async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -
 
 
 async def test_a_hundred_hanging_scorers_delay_no_healthy_one(place: Place) -> None:
-    """One silent origin for ten scorers each, beside a healthy scorer with an interval of one second."""
     silent = [HttpFake(lambda _seen: Fault(hang=True)) for _ in range(10)]
     async with AsyncExitStack() as stack:
         for fake in silent:
@@ -81,7 +80,6 @@ async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(place
 
 
 async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(place: Place) -> None:
-    """No more of them are fetched than the budget allows, and small scorers keep their grid."""
     hung, hanging = list[Seen](), False
     large, small = matrix(series(1600, points=60)), matrix(series(2))
     held = len(large.body) + 1600 * RESULT_BYTES

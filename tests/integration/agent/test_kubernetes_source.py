@@ -41,14 +41,11 @@ BY_QUERY: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """A cluster, a scoring API that returns last values, and the agent's files."""
-
     api: ApiServer
     scoring: HttpFake
     place: Place
 
     def put(self, query: str, **more: Any) -> None:
-        """The only scorer asks for these measures."""
         self.place.put(self.entry(query, **more))
 
     def entry(self, query: str, *, name: str = "cpu", **more: Any) -> dict[str, Any]:
@@ -74,7 +71,6 @@ class Scene:
             yield agent
 
     def used(self, **usage: dict[str, str]) -> None:
-        """The metrics API is served from now on."""
         items = [{"metadata": {"name": name}, "usage": found} for name, found in usage.items()]
         self.api.serve("/apis/metrics.k8s.io/v1beta1/nodes", *items)
 
@@ -82,12 +78,10 @@ class Scene:
         await until(lambda: len(self.scoring.seen) == times, what=f"scored {times} times")
 
     def sent(self) -> list[dict[str, Any]]:
-        """The series of the last scoring request."""
         data: list[dict[str, Any]] = self.scoring.seen[-1].json()["data"]
         return data
 
     def values(self, index: int = -1) -> list[float]:
-        """The last value of each series of one scoring request."""
         return [float(one["values"][-1][1]) for one in self.scoring.seen[index].json()["data"]]
 
 
@@ -96,7 +90,6 @@ async def runs(agent: RunningAgent) -> None:
 
 
 async def fails(agent: RunningAgent, reason: str, *, seconds: float = 60) -> str:
-    """The message of the failure."""
     await until(lambda: agent.scorer()["reason"] == reason, what=f"it failed: {reason}", seconds=seconds)
     return str(agent.scorer()["message"])
 
@@ -110,7 +103,6 @@ async def scene(place: Place) -> AsyncIterator[Scene]:
 
 
 async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
-    """In the order of the query, in the shape of a range query of Prometheus."""
     scene.api.add(pod("one", on="a", cpu="1500m"), pod("done", on="a", cpu="2", phase="Succeeded"))
     scene.put("cpu_available_ratio; node_cpu_available_cores; nodes_ready")
     async with scene.agent() as agent:
@@ -152,7 +144,6 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
 
 
 async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scene) -> None:
-    """Ten changes a second for two minutes. The last change counts."""
     scene.put("cpu_requested_cores")
     async with scene.agent():
         before = len(scene.scoring.seen)
@@ -166,7 +157,6 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
 
 
 async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
-    """With scoringType Query. A change of the cluster is published within seconds."""
     scene.place.put(scene.entry("node_cpu_available_ratio; cpu_available_ratio", sourceRange=60, **BY_QUERY))
     async with scene.agent() as agent:
         await until(scene.place.items, what="published")
@@ -260,7 +250,6 @@ async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
 
 @pytest.mark.parametrize("resource", ["nodes", "pods"])
 async def test_a_missing_right_is_named(scene: Scene, resource: str) -> None:
-    """The cycle fails at once, and works again soon after the right was given."""
     scene.api.refused[resource] = 403
     scene.put("cpu_available_cores", scoringInterval=30)
     async with scene.agent(scored=False) as agent:
@@ -273,7 +262,6 @@ async def test_a_missing_right_is_named(scene: Scene, resource: str) -> None:
 
 
 async def test_a_forgotten_version_is_read_again(scene: Scene) -> None:
-    """410: the list is read again, changes that were missed are found, and no cycle fails."""
     scene.put("nodes")
     async with scene.agent() as agent:
         await asyncio.sleep(30)
@@ -325,7 +313,6 @@ async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
 async def test_objects_that_cannot_be_read_do_not_disturb_others(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A pod with a quantity that is none keeps its earlier state, and is left out if it has none."""
     good = pod("good", on="a", cpu="1")
     scene.api.add(good, pod("bad", on="a", cpu="a lot"))
     scene.put("cpu_requested_cores; pods_requested")
@@ -341,7 +328,6 @@ async def test_objects_that_cannot_be_read_do_not_disturb_others(
 async def test_a_bug_in_following_is_survived_and_old_numbers_are_not_scored(
     scene: Scene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is logged, cycles fail meanwhile, and half a minute later everything is read anew."""
     real, broken = Totals.pod_changed, list[bool]()
 
     def fails_once(totals: Totals, key: str, before: Pod | None, after: Pod | None) -> None:

@@ -24,7 +24,6 @@ MIXED = Reply(
 
 
 async def test_one_cycle_in_numbers(place: Place) -> None:
-    """Five results: a plain one, one beyond the bounds, one without a name, a NaN, an invalid one."""
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
     start = time.time()
     async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
@@ -70,7 +69,6 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
 
 
 async def test_outcomes_of_decisions_about_a_write(place: Place) -> None:
-    """Written, unchanged afterwards, deferred if it changes early, failed without a directory."""
     moving = iter(range(1, 100))
     blocked = place.folder / "blocked"
     blocked.write_text("a file where the directory should be")
@@ -100,7 +98,6 @@ async def _is(agent: RunningAgent, name: str, least: float) -> bool:
 
 
 async def test_series_of_a_removed_scorer_are_removed(place: Place) -> None:
-    """Neither its counters nor its samples stay on /metrics. Other scorers keep theirs."""
     async with HttpFake(scores(1.0)) as api:
         gone, stays = (entry(name, scoring=api.url, scoringInterval=1) for name in ("gone", "stays"))
         place.put(gone, stays)
@@ -119,7 +116,6 @@ async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
 
 @pytest.mark.real_time
 async def test_json_logs_name_scorer_and_reason(place: Place) -> None:
-    """Every line is one JSON object."""
     async with HttpFake(lambda _seen: Reply(status=403, body=b"no\nentry")) as api:
         place.put(entry("cpu", scoring=api.url), {"name": "odd"})
         async with process(*place.flags("--cluster-name", "c1"), environ={"LOG_FORMAT": "json"}) as running_:

@@ -76,7 +76,6 @@ def gate(server: TokenServer) -> Callable[[Seen], Any]:
 
 
 async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    """It is replaced before its end, when it is refused, and for a new secret. It is never shown."""
     caplog.set_level(logging.DEBUG)
     spoke, server = ScoreHub(), TokenServer(seconds=600)
     spoke.secret("client", **client("client-s3cret-1"))
@@ -143,7 +142,6 @@ async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytes
 async def test_a_token_server_that_fails_costs_its_scorers_alone(
     place: Place, instead: Answer, words: str
 ) -> None:
-    """It is asked ever less often, other scorers go on, and scores are back when it is."""
     spoke, server = ScoreHub(), TokenServer()
     server.instead = lambda _: instead
     spoke.secret("client", **client("client-s3cret-1"))
@@ -189,7 +187,6 @@ async def test_the_private_ca_of_a_token_server_is_its_own(place: Place, tmp_pat
 async def test_a_scoring_api_sees_the_certificate_of_now(
     place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It wants that of one authority, then of another. An expired one is refused and explained."""
     caplog.set_level(logging.DEBUG)
     spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
     spoke.config("ca", {"ca.crt": servers.pem})

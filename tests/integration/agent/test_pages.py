@@ -16,7 +16,6 @@ from tests.support.waiting import until
 
 
 async def test_both_formats(place: Place) -> None:
-    """Each can be parsed by the reference parser and contains the scores. None is compressed."""
     async with HttpFake(scores(1.5, -2.0)) as api:
         place.put(entry("cpu", scoring=api.url))
         async with place.agent() as agent:
@@ -38,7 +37,6 @@ async def test_both_formats(place: Place) -> None:
 
 
 async def test_probes_and_requests_that_are_not_served(place: Place) -> None:
-    """Unknown paths, other methods, garbage, silence: each ends, and the next request works."""
     place.put()
     async with place.agent() as agent:
         await until(lambda: agent.agent.detail()[0], what="the file was seen")

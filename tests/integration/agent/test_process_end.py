@@ -25,7 +25,6 @@ C1 = ("--cluster-name", "c1")
 async def test_sigterm_ends_in_time_with_work_in_flight(
     warm_programs: Path, place: Place, stage: str
 ) -> None:
-    """The exit code is 0 even if a peer never answers, and there is no traceback."""
     hub = ScoreHub()
     source, scoring, server = HttpFake(prometheus(series(1))), HttpFake(scores(1.0)), hub
     hanging = {"fetch": source, "score": scoring, "publish": server}.get(stage)
@@ -46,7 +45,6 @@ async def test_sigterm_ends_in_time_with_work_in_flight(
 
 @pytest.mark.real_time
 async def test_a_write_in_flight_is_finished(warm_programs: Path, place: Place) -> None:
-    """SIGTERM arrives while the hub is slow. The write finishes before the process ends."""
     hub = ScoreHub()
 
     async def slow(seen: Seen) -> Reply | Fault:
@@ -63,7 +61,6 @@ async def test_a_write_in_flight_is_finished(warm_programs: Path, place: Place) 
 
 @pytest.mark.real_time
 async def test_sigkill_and_restart(place: Place) -> None:
-    """A killed agent leaves complete files, and the next one continues with them."""
     async with HttpFake(scores(3.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with agent(*place.flags(*C1)) as process:
@@ -79,7 +76,6 @@ async def test_sigkill_and_restart(place: Place) -> None:
 async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(
     warm_programs: Path, place: Place
 ) -> None:
-    """Ten tokens are read from a pipe without a writer. The healthy scorer, an edit and SIGTERM work."""
     pipe, own = place.folder / "token", {"serviceAccountToken": True}
     os.mkfifo(pipe)
     async with HttpFake(scores(1.0)) as scoring:
@@ -118,7 +114,6 @@ USAGE = {
 
 @pytest.mark.parametrize("name", USAGE)
 def test_wrong_usage_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2, and one line with flag, variable and what to write."""
     arguments, text = USAGE[name]
     assert main(arguments) == 2
     assert text in capsys.readouterr().err
@@ -128,7 +123,6 @@ def test_wrong_usage_is_explained(name: str, capsys: pytest.CaptureFixture[str])
 async def test_an_address_that_cannot_be_listened_on_is_explained(
     warm_programs: Path, tmp_path: Path
 ) -> None:
-    """A port in use or an unknown host: exit code 1, and one line with address and flag."""
     async with HttpFake(scores(1.0)) as taken:
         for address in (f"127.0.0.1:{taken.port}", "no-such-host.invalid:8080"):
             flags = ["run", *C1, "--publish", f"dir:{tmp_path}", "--metrics-address", address]

@@ -14,7 +14,6 @@ from tests.support.waiting import until
 
 
 async def test_several_queries_are_sent_at_once_and_keep_their_order(place: Place) -> None:
-    """The source answers when all have arrived, the last first. The API gets them in order."""
     arrived: list[str] = []
     everyone = asyncio.Event()
 
@@ -100,7 +99,6 @@ def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(
 
 
 async def test_an_instant_query(place: Place) -> None:
-    """A path that ends with /query asks for one time. Samples become series with one value."""
     sample: dict[str, Any] = {"metric": {"node": "a"}, "value": [1_700_000_000.5, "7"]}
     answer = Reply.of({"status": "success", "data": {"resultType": "vector", "result": [sample]}})
     async with HttpFake(lambda _seen: answer) as fake, HttpFake(last_values) as scoring:

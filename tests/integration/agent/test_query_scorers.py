@@ -38,7 +38,6 @@ async def _state(agent: RunningAgent, state: str) -> dict[str, Any]:
 
 
 async def test_the_values_of_a_query_are_published(place: Place) -> None:
-    """No scoring API is called, and an instant query is sent whatever the path of the endpoint is."""
     out = place.out / "cpu-score.yaml"
     async with HttpFake(lambda _seen: _vector(({"node": "a"}, "0.25"), ({"node": "b"}, "0.5"))) as source:
         endpoint = f"{source.url}/proxy/instant"
@@ -61,7 +60,6 @@ async def test_the_values_of_a_query_are_published(place: Place) -> None:
 
 
 async def test_several_expressions_are_several_results(place: Place) -> None:
-    """Equal labels give one item, by scoreAggregation. Scores are valid as scoreTTLSeconds says."""
     answers = {
         "up": _vector(({"node": "a"}, "1"), ({"node": "b"}, "2")),
         "down": _vector(({"node": "a"}, "9")),
@@ -106,7 +104,6 @@ async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
 
 
 async def test_a_default_score_is_published_while_there_are_no_series(place: Place) -> None:
-    """There is no raw score then, so dynamic_score has no sample. Real scores replace it."""
     answer = [_vector()]
     out = place.out / "cpu-score.yaml"
     rule = {"deadband": 0, "minIntervalSeconds": 0}

@@ -18,7 +18,6 @@ from tests.support.waiting import until
 
 
 def results(*pairs: tuple[str, str]) -> Reply:
-    """An answer with scores as they are spelled, JSON or not."""
     rows = ",".join(
         f'{{"metric": {{"node": {json.dumps(node)}}}, "score": {score}}}' for node, score in pairs
     )
@@ -124,7 +123,6 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
 
 
 async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
-    """One agent meets all faults at the same time, beside a healthy scorer. Then all APIs recover."""
     await survives(tmp_path, side="scoring", faults=FAILED)
 
 
@@ -176,7 +174,6 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
 
 
 async def test_results_are_counted_if_none_is_usable(place: Place) -> None:
-    """The cycle fails, and each result is counted by the reason why it was dropped."""
     async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
         place.put(
             entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}")
@@ -214,7 +211,6 @@ async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(pla
 
 
 async def test_the_request_is_the_wire_contract(place: Place) -> None:
-    """``{"data": [...], "arguments": ...}`` with the series as the source sent them."""
     given = series(2, points=2)
     given[0]["values"][0][1] = "1.0000000000000000001"
     sources: list[dict[str, Any]] = [*given]

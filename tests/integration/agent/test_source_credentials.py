@@ -42,7 +42,6 @@ class Gate:
 async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_after_a_401(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After a 401 they are read again. An entry with a header of the agent itself is a problem."""
     caplog.set_level(logging.DEBUG)
     spoke = ScoreHub()
     spoke.secret("login", username="scorer", password="first-s3cret\n")
@@ -78,8 +77,6 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
 async def test_secrets_that_a_source_quotes_are_hidden_and_sent_nowhere_else(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A redirect to another host is not followed."""
-
     def quoting(seen: Seen) -> Reply:
         encoded = seen.headers["authorization"].removeprefix("Basic ")
         password, key = base64.b64decode(encoded).decode().partition(":")[2], seen.headers["x-api-key"]

@@ -58,7 +58,6 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
 
 
 async def test_every_fault_of_a_source(tmp_path: Path) -> None:
-    """One agent meets all faults at the same time, beside a healthy scorer. Then all sources recover."""
     await survives(tmp_path, side="source", faults=FAULTS)
 
 
@@ -109,7 +108,6 @@ def _odd() -> dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]]
 
 
 async def test_unusual_valid_answers(place: Place) -> None:
-    """Long labels, repeated label sets, any script, NaN: forwarded unchanged and published."""
     odd = _odd()
     async with (
         HttpFake(lambda seen: odd[seen.path.split("/")[1]][0]) as source,
@@ -153,7 +151,6 @@ async def test_an_invalid_address(place: Place) -> None:
 
 
 async def test_the_reason_of_an_invalid_query_is_reported(place: Place) -> None:
-    """/readyz shows the text of Prometheus, without the query and without credentials of the URL."""
     answer = prometheus_error("bad_data", 'invalid parameter "query": 1:4: parse error')
     async with HttpFake(lambda _seen: answer) as source:
         secret = source.url.replace("http://", "http://user:hunter2@")

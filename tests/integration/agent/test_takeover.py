@@ -27,7 +27,6 @@ class AgentOnHub:
         self.store = store
 
     async def publish(self, values: Mapping[str, int] = OURS) -> str:
-        """Reads and then writes, as the agent does. Returns the error message, or an empty text."""
         {one.name: one for one in await self.store.list_owned()}.get(SCORE)
         try:
             await self.store.write(SCORE, scorer="cpu", values=values, valid_until=self.hub.now() + 900)
@@ -105,8 +104,6 @@ def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
 
 
 def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(tmp_path: Path) -> None:
-    """Its items and ours have different names, so the hub itself reports no conflict."""
-
     async def story(agent: AgentOnHub) -> None:
         assert await agent.publish({"cluster": 7}) == ""
         del agent.hub.objects[SCORES, "c1", SCORE]

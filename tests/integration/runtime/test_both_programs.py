@@ -82,7 +82,6 @@ class Outside(SystemClock):
 
 @asynccontextmanager
 async def people(config: Path, clock: Clock) -> AsyncIterator[Program]:
-    """`status`, `doctor` and the other verbs that read a hub."""
     with BlockingApiServer(
         load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20, clock=Outside(clock)
     ) as server:
@@ -98,8 +97,6 @@ everybody = pytest.mark.parametrize("program", [agent, reconciler, people])
 
 
 class Hub:
-    """Answers every request with an empty object and the Date of its clock."""
-
     def __init__(self) -> None:
         self.date: Callable[[], str] = lambda: formatdate(usegmt=True)
 
@@ -193,7 +190,6 @@ async def test_the_proxy_of_the_kubeconfig_is_used(program: Start, tmp_path: Pat
 
 @both
 async def test_a_kubeconfig_that_changes_is_read_again(program: Start, tmp_path: Path) -> None:
-    """Also without a 401, because a token may be replaced while the old one still works."""
     async with HttpFake(Hub()) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token="old")
         async with program(config, SystemClock()) as it:

@@ -96,7 +96,6 @@ def _adapters(folder: Path, *flags: str) -> build.Adapters:
 
 
 async def _cycles_leave_nothing(adapters: build.Adapters, one: dict[str, Any]) -> None:
-    """Failed cycles of this entry."""
     fleet = adapters.settings.clusters_file is not None
     listed = clusters.encode([FleetCluster(name="c1", scorers=("s",))]).encode()
     content = json.dumps([one]).encode()
@@ -121,7 +120,6 @@ async def _cycles_leave_nothing(adapters: build.Adapters, one: dict[str, Any]) -
 @pytest.mark.parametrize("query", ["up", "up; up"])
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_of_metric_sources(name: str, query: str, tmp_path: Path) -> None:
-    """One query, and several at once."""
     async with HttpFake(lambda _seen: ANSWERS[name]) as fake:
         one = entry("s", scoring=fake.url, source=fake.url, sourceQuery=query)
         await _cycles_leave_nothing(_adapters(tmp_path), one)
@@ -141,7 +139,6 @@ async def test_of_scoring_apis(name: str, on_hub: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["too large", "broken off", "never ends"])
 async def test_of_config_pages(name: str) -> None:
-    """Of an error only the status is read."""
     async with (
         HttpFake(lambda _seen: ANSWERS[name]) as fake,
         Fetcher(limits=FetchLimits(seconds=5, answer_bytes=LIMIT)) as fetcher,
@@ -155,7 +152,6 @@ async def test_of_config_pages(name: str) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_of_api_servers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists, whose pages are decoded."""
     monkeypatch.setattr("dsf_runtime.apianswers.MOST_PAGE_BYTES", LIMIT)
     monkeypatch.setattr("dsf_runtime.apianswers.ANSWER_BYTES", LIMIT)
 

@@ -26,8 +26,6 @@ PAUSE_TURNS = 40
 
 
 def chunked(body: bytes, *, size: int, pauses: int = 0) -> Handler:
-    """Answers this body in chunks, and waits after each of the first ones."""
-
     async def pieces() -> AsyncIterator[bytes]:
         for number, at in enumerate(range(0, len(body), size)):
             yield chunk(body[at : at + size])
@@ -83,8 +81,6 @@ async def _hub(url: str, trust: Trust) -> bytes:
 
 
 async def _command_line(url: str, trust: Trust) -> bytes:
-    """It has no event loop."""
-
     def get() -> bytes:
         with BlockingApiServer(
             load=lambda: _access(url, trust), user_agent="test", timeout_seconds=60
@@ -105,7 +101,6 @@ READERS: dict[str, Reader] = {
 @pytest.mark.parametrize("body", [MATRIX, RESULTS], ids=["700 series", "3000 results"])
 @pytest.mark.parametrize("name", READERS)
 async def test_no_chunked_answer_is_refused(name: str, body: bytes) -> None:
-    """Chunks of every size, sent at once or with pauses in between."""
     for size in SIZES:
         for pauses in (0, 7):
             async with HttpFake(chunked(body, size=size, pauses=pauses)) as server:
@@ -124,7 +119,6 @@ async def test_no_chunked_answer_is_refused_over_tls(name: str, tmp_path: Path) 
 
 
 async def test_a_metric_store_may_send_chunks() -> None:
-    """Every sample of the matrix is read."""
     for size in SIZES:
         async with HttpFake(chunked(MATRIX, size=size, pauses=3)) as server, MetricStore(server.url) as store:
             pages = [page async for page in store.pages("up", start=0, step=60, count=POINTS)]
@@ -133,7 +127,6 @@ async def test_a_metric_store_may_send_chunks() -> None:
 
 @pytest.mark.parametrize("name", READERS)
 async def test_each_result_may_be_a_chunk(name: str) -> None:
-    """A server that flushes after each result sends many small chunks."""
     row = b'{"metric":{"node":"n1"},"score":5},'
     async with HttpFake(chunked(row * 10_000, size=len(row))) as server:
         assert await READERS[name](server.url, None) == row * 10_000

@@ -73,7 +73,6 @@ def parser(monkeypatch: pytest.MonkeyPatch) -> Parser:
 
 
 async def _ask(get: Get, kind: str) -> set[str]:
-    """The results of some peers of a kind, at once."""
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(hostile(kind)) for _ in range(PEERS)]
         ends = await asyncio.gather(*(get(server.url) for server in servers))
@@ -98,7 +97,6 @@ LIMIT = 4 << 20
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None:
-    """No turn of the loop parses more than the limit, and no client reads much more than its own."""
     transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT), clock=SystemClock())
 
     async def get(url: str) -> str:
@@ -116,7 +114,6 @@ async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_sync_and_probes_end_hostile_answers(kind: str, parser: Parser) -> None:
-    """The same with their client."""
     kinds = {
         "too_large": "TooLarge",
         "timeout": "Timeout",
@@ -138,7 +135,6 @@ async def test_sync_and_probes_end_hostile_answers(kind: str, parser: Parser) ->
 
 
 async def test_bytes_of_hostile_peers_count_as_they_arrive() -> None:
-    """Peers that send endlessly use no more than the budget together, although none succeeds."""
     budget, most = Budget(limit=2 * LIMIT), list[int]()
     transport = Transport(limits=CallLimits(total_seconds=60, answer_bytes=64 << 20), clock=SystemClock())
 

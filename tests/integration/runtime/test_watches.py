@@ -48,7 +48,6 @@ async def watched(*, events: int, every: float, size: int = 0) -> AsyncIterator[
 
 
 async def received(api: ApiServer, *, gather: float) -> list[tuple[float, float, str]]:
-    """When each event was sent and handed over, and its name."""
     found, loop = list[tuple[float, float, str]](), asyncio.get_running_loop()
     async for one in api.watch(PATH, resource_version="1", gather_seconds=gather):
         plain = json.loads(bytes(one.object))
@@ -73,7 +72,6 @@ async def test_without_gathering_each_event_is_handed_over_at_once() -> None:
 
 @pytest.mark.parametrize("size", [100, 20_000])
 async def test_a_storm_of_events_is_read_without_pauses(size: int) -> None:
-    """While reads are full, the next one follows at once; pauses would take seconds."""
     events = 4_000 if size < 1_000 else 400
     async with watched(events=events, every=0.0, size=size) as api:
         began = asyncio.get_running_loop().time()

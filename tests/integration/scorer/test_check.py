@@ -59,7 +59,6 @@ def good(asked: Asked) -> Given:
 
 
 def check(url: str, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
-    """Exit code, and severity and message of each check."""
     output = io.StringIO()
     with redirect_stdout(output):
         code = main(["scorer", "check", url, "-o", "json", "--series", "50", *options])

@@ -7,7 +7,6 @@ from tests.support.agent.http import Reply, Seen
 
 
 def series(count: int, *, points: int = 3, **labels: str) -> list[dict[str, Any]]:
-    """A matrix result as Prometheus answers it."""
     return [
         {
             "metric": {"node": f"n{index}", **labels},
@@ -22,7 +21,6 @@ def matrix(result: Sequence[Mapping[str, Any]], **more: object) -> Reply:
 
 
 def prometheus(result: Sequence[Mapping[str, Any]]) -> Callable[[Seen], Reply]:
-    """Answers every query with the same matrix."""
     answer = matrix(result)
     return lambda _seen: answer
 
@@ -32,7 +30,6 @@ def prometheus_error(kind: str, text: str, *, status: int = 400) -> Reply:
 
 
 def last_values(seen: Seen) -> Reply:
-    """A scoring API that gives each series its last value."""
     return Reply.of(
         {
             "results": [
@@ -43,7 +40,6 @@ def last_values(seen: Seen) -> Reply:
 
 
 def scores(*values: float | str, **labels: str) -> Callable[[Seen], Reply]:
-    """A scoring API that always returns the same scores, one for each node."""
     answer = Reply.of(
         {
             "results": [

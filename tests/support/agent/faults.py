@@ -103,7 +103,6 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
 
 
 def _failing(agent: RunningAgent) -> dict[str, str]:
-    """Score name to the reason of its last failure."""
     return {
         scorer["scoreName"]: scorer["reason"]
         for scorer in agent.agent.detail()[1]["scorers"]

@@ -41,8 +41,6 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A valid HTTP answer."""
-
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)

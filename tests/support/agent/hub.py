@@ -20,12 +20,10 @@ class ScoreHub(ApiServer):
     """A hub with scores, by (cluster, name), or a managed cluster with Secrets and ConfigMaps."""
 
     def secret(self, name: str, **values: str) -> None:
-        """Writes a Secret in the agent's namespace."""
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
         self.put("secrets", name, namespace=AGENT_NAMESPACE, data=data)
 
     def config(self, name: str, data: Mapping[str, str]) -> None:
-        """Writes a ConfigMap in the agent's namespace."""
         self.put("configmaps", name, namespace=AGENT_NAMESPACE, data=data)
 
     @property
@@ -33,7 +31,6 @@ class ScoreHub(ApiServer):
         return {key[1:]: item for key, item in self.objects.items() if key[0] == SCORES}
 
     def values(self, name: str, *, namespace: str = "c1") -> dict[str, int]:
-        """The items on the hub."""
         status = self.scores.get((namespace, name), {}).get("status") or {}
         return {item["name"]: item["value"] for item in status.get("scores", [])}
 

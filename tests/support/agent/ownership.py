@@ -91,7 +91,6 @@ class _Owned:
         self._times[key] = now
 
     def keep(self, fields: Iterable[Path]) -> None:
-        """Removes all other fields."""
         self.fields = {key: held & set(fields) for key, held in self.fields.items()}
 
     def entries(self) -> list[Entry]:

@@ -24,7 +24,6 @@ class Place:
     def flags(
         self, *more: str | Path, hub: HttpFake | None = None, spoke: HttpFake | None = None
     ) -> list[str | Path]:
-        """The flags of an agent that reads this volume."""
         found: list[str | Path] = ["--config-dir", self.volume.directory, *more]
         if spoke is not None:
             found += ["--spoke-kubeconfig", kubeconfig(self.folder / "spoke", server=spoke.url)]
@@ -39,7 +38,6 @@ class Place:
         return running(*self.flags(*more, hub=hub, spoke=spoke), **how)
 
     def written(self) -> bool:
-        """Whether any scores are published."""
         return any(self.out.glob("*.yaml"))
 
     def items(self, name: str = "cpu") -> dict[str, int]:

@@ -57,7 +57,6 @@ class AgentProcess:
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
     def resident(self) -> int:
-        """Resident memory in bytes."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
 

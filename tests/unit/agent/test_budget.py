@@ -15,8 +15,6 @@ LIMIT = 10 * MB
 
 
 class Holder:
-    """A cycle that keeps its reservation until the test releases it."""
-
     def __init__(self, budget: Budget, expected: int | None, *, actual: int | None = None) -> None:
         self.inside = False
         self.done = asyncio.Event()
@@ -50,7 +48,6 @@ async def _inside(*holders: Holder) -> list[bool]:
 
 
 async def test_cycles_that_fit_run_and_others_follow_in_order() -> None:
-    """Two of four fit, a small later one does not overtake the third, a cancelled one leaves."""
     budget = Budget(limit=LIMIT)
     one, two, three, four, five = (Holder(budget, size * MB) for size in (4, 4, 4, 2, 2))
     assert await _inside(one, two, three, four, five) == [True, True, False, False, False]
@@ -63,7 +60,6 @@ async def test_cycles_that_fit_run_and_others_follow_in_order() -> None:
 
 
 async def test_a_cycle_larger_than_the_budget_runs_alone() -> None:
-    """It waits until nothing else is reserved, and smaller ones do not overtake it endlessly."""
     budget = Budget(limit=LIMIT)
     first, huge, later = (Holder(budget, size * MB) for size in (4, 100, 4))
     assert await _inside(first, huge, later) == [True, False, False]
@@ -75,7 +71,6 @@ async def test_a_cycle_larger_than_the_budget_runs_alone() -> None:
 
 
 async def test_small_and_first_cycles_do_not_wait() -> None:
-    """A small one never waits. One of unknown size waits only while the budget is used up."""
     budget = Budget(limit=LIMIT)
     large, waiting, small, fresh = (
         Holder(budget, 6 * MB),
@@ -102,7 +97,6 @@ async def test_small_and_first_cycles_do_not_wait() -> None:
     )
 )
 async def test_every_cycle_ends_and_releases_its_bytes(askers: list[tuple[int | None, int, bool]]) -> None:
-    """For any sizes and cancellations, no cycle waits forever and all bytes are released."""
     budget = Budget(limit=LIMIT)
     holders = [
         Holder(budget, None if size is None else size * MB, actual=actual * MB) for size, actual, _ in askers
@@ -149,7 +143,6 @@ async def test_bytes_count_as_they_arrive_and_never_exceed_the_limit() -> None:
 
 
 async def test_expected_bytes_are_reserved() -> None:
-    """An answer as large as the last one fits, whatever other answers arrive meanwhile."""
     budget = Budget(limit=LIMIT)
     reservation, other = budget.reservation(), budget.reservation()
     async with reservation.room(6 * MB):

@@ -63,8 +63,6 @@ async def _ends(work: Coroutine[Any, Any, object], news: Callable[[], object], *
 
 @pytest.mark.parametrize("turns", TURNS)
 async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
-    """A cycle finishes while its entry is edited: the old publication writes nothing more."""
-
     store = EmptyStore()
     publisher = Publisher(
         store_of=lambda _cluster: store, wall=store.wall, clock=LoopClock(), rng=random.Random()
@@ -81,8 +79,6 @@ async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
 
 @pytest.mark.parametrize("turns", TURNS)
 async def test_the_pruner_ends_with_the_process(turns: int) -> None:
-    """SIGTERM arrives together with an edit."""
-
     store = EmptyStore()
     pruner = Pruner(
         store_of=lambda _cluster: store,

@@ -20,14 +20,12 @@ def _table(title: str) -> list[list[str]]:
 
 
 def test_reasons() -> None:
-    """Each reason, with its meaning and what to do."""
     rows = _table("Reasons of failures")
     assert {row[0] for row in rows} == {reason.value for reason in Reason}
     assert all(len(row) == 3 and all(row) for row in rows)
 
 
 def test_alerts_and_dashboard_use_metrics_that_exist() -> None:
-    """All metrics in the shipped rules for agents and in the dashboard are in the table."""
     (group,) = yamlfast.load((ROOT / "monitoring" / "agent-rules.yaml").read_text(encoding="utf-8"))["groups"]
     agents = group["rules"]
     texts = [rule["expr"] for rule in agents] + [

@@ -156,8 +156,6 @@ def test_a_request_has_at_most_so_many_clusters() -> None:
 
 
 class Hub:
-    """The objects cpu and old of each cluster. Some lists fail."""
-
     def __init__(self, **faults: Reason) -> None:
         self.faults = faults
         self.listed: list[str] = []
@@ -165,8 +163,6 @@ class Hub:
 
 
 class Store:
-    """The objects of one cluster."""
-
     def __init__(self, hub: Hub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 

@@ -78,8 +78,6 @@ def credentials(
 
 
 def kept_of(read: Read, clock: ManualClock, *, token_file: Path = Path("nowhere")) -> Credentials:
-    """Credentials of endpoints without a token server."""
-
     async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
         raise AssertionError(client, trust)
 
@@ -102,7 +100,6 @@ def pair_in(folder: Path) -> dict[str, str]:
     "fault", [Reason.UNREACHABLE, Reason.TIMEOUT, Reason.SERVER_ERROR, Reason.UNAUTHORIZED]
 )
 async def test_a_token_is_used_while_the_api_server_does_not_answer(fault: Reason) -> None:
-    """The old token is used, the server asked again after a pause, and then the new one used."""
     api, clock = Api(token="one"), ManualClock()
     kept = credentials(api, clock)
     assert await token_of(kept) == "one"
@@ -244,7 +241,6 @@ async def test_a_token_file_that_cannot_be_read_in_time_fails_the_call(
 
 @pytest.mark.parametrize("extra", [None, EndpointAuth(), EndpointAuth(ca_config_map_ref=CA.ca)])
 def test_each_side_has_its_own_credentials(extra: EndpointAuth | None) -> None:
-    """The pod's own token is sent only where the scorer says so. A private CA alone sends no token."""
     ca = extra.ca_config_map_ref if extra is not None else None
     header, own = Header(name="X-Org", value="a"), EndpointAuth(service_account_token=True)
     scoring = Summary(name="n", score_name="s", scoring_auth=extra, source_auth=own)
@@ -327,7 +323,6 @@ async def test_a_header_from_a_secret_is_one_line_of_ascii() -> None:
 async def test_nobody_else_can_read_a_private_key_while_it_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """OpenSSL reads it from a file. The file is gone afterwards. If none can be written, this is said."""
     loaded: list[tuple[Path, int]] = []
     load = ssl.SSLContext.load_cert_chain
 
@@ -395,7 +390,6 @@ async def test_a_pair_that_cannot_be_used_is_named_without_its_content(tmp_path:
 
 
 async def test_a_certificate_is_said_to_be_expired_from_its_end_on(tmp_path: Path) -> None:
-    """A pair that lasts longer says nothing, and an endpoint without a certificate neither."""
     clock = ManualClock()
     clock.now = time.time()
     kept = credentials(Api(pair=pair_in(tmp_path)), clock)

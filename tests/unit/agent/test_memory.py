@@ -16,7 +16,6 @@ class Ring:
 
 
 async def test_reference_cycles_are_collected_periodically() -> None:
-    """Also when Python's automatic collection is off."""
     gc.disable()
     try:
         left = weakref.ref(Ring())

@@ -66,8 +66,6 @@ class Store:
 
 
 class MiddleOfRange(random.Random):
-    """The middle of every range."""
-
     def uniform(self, a: float, b: float) -> float:
         return (a + b) / 2
 

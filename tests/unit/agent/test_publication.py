@@ -52,13 +52,10 @@ class Hub:
         return 1_700_000_000.0 + self.elapsed + self.ahead
 
     def of(self, name: str) -> list[float]:
-        """When the scores of a scorer were written."""
         return [at for at, _, written in self.writes if written == name]
 
 
 class Store:
-    """The objects of one cluster."""
-
     def __init__(self, hub: Hub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 
@@ -93,8 +90,6 @@ class Store:
 
 
 class Publishing:
-    """A running publisher."""
-
     def __init__(self, hub: Hub, *, writes_per_second: float) -> None:
         self.hub = hub
         self.publisher = Publisher(
@@ -112,7 +107,6 @@ class Publishing:
         return self.publisher.publication(scorer, rule=rule, metrics=self._metrics.of(name))
 
     def outcomes(self) -> dict[str, float]:
-        """What the metrics count for the scorer cpu."""
         names = ("written", "unchanged", "deferred", "failed")
         labels = [{"score_name": "cpu", "outcome": name} for name in names]
         read = self._metrics.registry.get_sample_value
@@ -146,7 +140,6 @@ CLUSTERS = [f"c{index:03}" for index in range(400)]
 
 
 async def test_the_first_scorer_has_scores_everywhere_before_the_second_begins() -> None:
-    """At the rate that the limit allows, not faster."""
     hub = Hub()
     async with publishing(hub) as running:
         scorers = [running.publication(name) for name in ("cpu", "mem")]
@@ -245,7 +238,6 @@ async def test_a_scorer_that_replaced_another_one_is_still_audited_when_the_old_
 
 
 async def test_the_scores_of_a_cluster_are_read_by_one_list() -> None:
-    """However many scorers there are, and writers that work on them at the same time."""
     hub = Hub()
     async with publishing(hub) as running:
         for name in ("cpu", "mem", "net"):
@@ -256,7 +248,6 @@ async def test_the_scores_of_a_cluster_are_read_by_one_list() -> None:
 
 
 async def test_a_write_without_an_answer_that_took_effect_is_not_repeated() -> None:
-    """And a change after it is written as soon as after every other write."""
     hub = Hub()
     hub.lost["c1"] = AgentError("no answer", reason=Reason.TIMEOUT)
     async with publishing(hub) as running:
@@ -446,7 +437,6 @@ async def test_after_an_outage_of_the_hub_the_audit_goes_on() -> None:
 
 @pytest.mark.parametrize("hidden", [False, True])
 async def test_what_the_hub_has_is_read_for_every_scorer_of_a_cluster(hidden: bool) -> None:
-    """Also for one that comes later. After a restart nothing is written that is there."""
     hub = Hub()
     async with publishing(hub) as running:
         for name in ("cpu", "mem"):
@@ -581,7 +571,6 @@ async def test_failures_that_every_cluster_would_have_pause_all_of_them(reason: 
 
 
 async def test_the_end_of_a_worker_waits_for_writes_that_are_due() -> None:
-    """And neither for those that are not due, nor for those that failed, nor for withdrawn ones."""
     hub = Hub(seconds=5)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")

@@ -27,7 +27,6 @@ def _label_sets() -> LabelSets:
 
 
 def _series(*rows: object, separators: tuple[str, str] = (",", ":")) -> Series:
-    """Series as a source gives them, two to a part."""
     texts = [json.dumps(row, separators=separators).encode() for row in rows]
     parts = tuple(b",".join(texts[at : at + 2]) for at in range(0, len(texts), 2))
     return Series(parts=parts, count=len(rows), size=sum(map(len, parts)))
@@ -47,7 +46,6 @@ async def _fetched(result: object, *, kind: str) -> Series:
 
 
 async def test_the_value_of_each_series_is_its_score() -> None:
-    """In both shapes of the API; of several points the last one counts."""
     found = await _score(
         _series(
             _row("a", "1.5"),
@@ -112,7 +110,6 @@ async def test_other_tasks_run_between_the_pieces() -> None:
 
 
 def test_pieces_are_the_series_again() -> None:
-    """Also if a label looks like the end of a series, and with spaces."""
     for separators in ((",", ":"), (" , ", " : ")):
         rows = [_row(f'n{at}"}},{{"metric":{{', str(at)) for at in range(2000)]
         part = json.dumps(rows, separators=separators).encode()[1:-1]
@@ -146,7 +143,6 @@ def _compact(value: object) -> bytes:
 def test_it_scores_as_an_api_that_gives_back_the_values(
     rows: Iterable[tuple[dict[str, str], float]], cut: int
 ) -> None:
-    """With the same labels and numbers, both kinds of scorers have the same results and drops."""
     found = list(rows)
     series = [{"metric": labels, "values": [[1, repr(value)]]} for labels, value in found]
     body = bytearray(_compact({"results": [{"metric": labels, "score": value} for labels, value in found]}))

@@ -39,7 +39,6 @@ TEMPLATE = st.lists(
 
 
 def test_the_labels_are_those_of_the_wire() -> None:
-    """Their names and order."""
     assert Labels.__struct_fields__ == dimension.LABELS
 
 
@@ -47,7 +46,6 @@ def test_the_labels_are_those_of_the_wire() -> None:
 def test_item_names_are_those_of_the_wire(
     template: str, labels: tuple[str, ...], cluster: str, score_name: str
 ) -> None:
-    """For any format, with percent signs and unknown placeholders."""
     prepared = item_namer(template=template, cluster=cluster, score_name=score_name)(labels)
     plain = dict(zip(dimension.LABELS, labels, strict=True))
     assert prepared == dimension.fill(template, cluster=cluster, score_name=score_name, labels=plain)
@@ -62,7 +60,6 @@ def _label_sets(template: str = "${node}", *, cluster: str = "c", score_name: st
 
 
 def _items(given_results: list[Result], *, scorer: Summary, size: int = 1000) -> Items:
-    """The items of these results, given in batches of a size."""
     label_sets = _label_sets(scorer.score_dimension_format)
     found = [label_sets.of(labels) for labels, _ in given_results]
     return asyncio.run(items_of(scorer, found, [score for _, score in given_results], batch=size))
@@ -81,7 +78,6 @@ def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
 def test_items_are_those_of_the_wire(
     given_results: list[Result], how: str | None, score_range: ScoreRange | None
 ) -> None:
-    """Grouped by name, aggregated in the order of the answer, mapped, sorted and in range."""
     scorer = _scorer(score_aggregation=how, score_range=score_range)
     items = _items(given_results, scorer=scorer)
     grouped: dict[str, list[float]] = {}
@@ -112,7 +108,6 @@ NASTY = st.text(
 
 @given(st.lists(st.tuples(st.tuples(*[NASTY] * WIDTH), SCORES), max_size=10), NASTY, NASTY)
 def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, score_name: str) -> None:
-    """Any value can be parsed, the last of equal label sets counts, and scores keep all digits."""
     text = _text(given_results, _label_sets(cluster=cluster, score_name=score_name))
     parsed: dict[tuple[str, ...], float] = {}
     for family in text_string_to_metric_families(text.decode()):
@@ -133,7 +128,6 @@ def test_long_labels_are_cut_on_metrics_only() -> None:
     "count", [0, 1, results.BATCH - 1, results.BATCH, results.BATCH + 1, 2 * results.BATCH]
 )
 async def test_every_result_is_read(count: int) -> None:
-    """No result is lost at the end of a batch."""
     rows = ",".join(f'{{"metric": {{"node": "n{number}"}}, "score": {number}}}' for number in range(count))
     read = await results.read(
         bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets()
@@ -144,7 +138,6 @@ async def test_every_result_is_read(count: int) -> None:
 
 @pytest.mark.parametrize("bad", ['"x"', "1e999", "NaN"])
 async def test_the_first_invalid_result_is_named_by_its_index(bad: str) -> None:
-    """Also after the first batch, and for both ways to read an answer."""
     wrong = {results.BATCH + 50, results.BATCH + 60}
     rows = ",".join(
         f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}'
@@ -164,7 +157,6 @@ METRIC = st.dictionaries(st.sampled_from([*dimension.LABELS, "other"]), st.text(
 async def test_cached_label_sets_do_not_change_results(
     answers: list[list[tuple[dict[str, str], float]]],
 ) -> None:
-    """In a sequence of answers label sets appear, disappear and return, with any formatting of their JSON."""
     remembering = _label_sets("${node};${pod}")
     for answer in answers:
         rows = [{"metric": metric, "score": score} for metric, score in answer]
@@ -179,7 +171,6 @@ async def test_cached_label_sets_do_not_change_results(
 
 
 def test_label_sets_are_kept_while_answers_have_them() -> None:
-    """The same object while each answer has it. Huge and older ones are not kept."""
     label_sets = _label_sets()
     small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * MAX_KEPT_BYTES)
 

@@ -41,7 +41,6 @@ def _large(count: int = 4000, **labels: str) -> list[dict[str, Any]]:
     "more", [{}, {"warnings": ["PromQL warning: x"], "infos": ["y"]}, {"stats": {"result": [{"metric": {}}]}}]
 )
 def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None:
-    """Nothing is lost between pieces, warnings are kept, and the buffer is unchanged."""
     result = _large()
     body = bytearray(_answer(result, **more))
     before = bytes(body)
@@ -66,7 +65,6 @@ def test_labels_that_look_like_seams() -> None:
     "spelling", [{"indent": 1}, {"separators": (", ", ": ")}, {"separators": (",", ":"), "sort_keys": True}]
 )
 def test_any_formatting_of_json_is_read(spelling: dict[str, Any]) -> None:
-    """Spaces, line breaks and another order of keys take the slower way and give the same series."""
     result = _large(6000)
     text = json.dumps({"status": "success", "data": {"result": result, "resultType": "matrix"}}, **spelling)
     series = _read(text.encode())
@@ -91,7 +89,6 @@ DAMAGE = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_anywhere_in_a_large_matrix_is_found(name: str) -> None:
-    """Invalid JSON is never forwarded."""
     with pytest.raises(AgentError) as caught:
         _read(DAMAGE[name](_answer(_large())))
     assert caught.value.reason is Reason.INVALID_BODY
@@ -111,7 +108,6 @@ SERIES = st.lists(
 @given(SERIES, st.integers(1, 60))
 @settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> None:
-    """For any labels and any size of the pieces."""
     body = _answer(result)
     whole = _read(body)
     pieces = asyncio.run(promjson.in_pieces(bytearray(body), where="query", piece=piece))
@@ -120,7 +116,6 @@ def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> Non
 
 
 def test_a_scalar_is_one_series_without_labels() -> None:
-    """A scalar is only ``[time, value]``."""
     assert _data(_read(_answer([1, "2"], kind="scalar"))) == [{"metric": {}, "values": [[1, "2"]]}]
 
 

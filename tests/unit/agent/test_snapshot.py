@@ -100,7 +100,6 @@ def test_two_scorers_of_one_object_name() -> None:
 
 
 def test_an_instant_query_needs_no_step() -> None:
-    """The path of the endpoint decides."""
     assert _parse({**GOOD, "sourceEndpoint": "http://p/api/v1/query", "sourceStep": 0}).complete
 
 

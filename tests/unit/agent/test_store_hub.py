@@ -23,8 +23,6 @@ def no_access() -> Access:
 
 
 class Answered(ApiServer):
-    """Answers every apply with the object as a hub would, prepared before."""
-
     def __init__(self) -> None:
         super().__init__(load=no_access, clock=LoopClock(), timeout_seconds=1)
         fields = {f'k:{{"name":"{name}"}}': {".": {}, "f:name": {}, "f:value": {}} for name in ITEMS}

@@ -16,6 +16,5 @@ def test_delays_stay_within_their_limits(attempt: int, seed: int) -> None:
 
 
 def test_delays_double() -> None:
-    """Without jitter: 5, 10, 20, then the ceiling."""
     backoff = Backoff(first=5, ceiling=30, jitter=0)
     assert [backoff.delay(attempt) for attempt in (1, 2, 3, 4, 5)] == [5, 10, 20, 30, 30]

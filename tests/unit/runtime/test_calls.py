@@ -36,7 +36,6 @@ def test_several_and_none() -> None:
 
 @given(st.text(alphabet="ab-"), st.text(alphabet="ab-", min_size=1, max_size=20), st.text(alphabet="ab-"))
 def test_nothing_of_a_token_is_left(before: str, secret: str, after: str) -> None:
-    """With any text around it."""
     assert secret not in hide(before + secret + after, secret)
 
 

@@ -10,8 +10,6 @@ BIG = 1 << 20
 
 
 class Peer(httpcore.AsyncNetworkStream):
-    """A peer that has sent these bytes."""
-
     def __init__(self, data: bytes) -> None:
         self.data = data
 
@@ -25,7 +23,6 @@ class Peer(httpcore.AsyncNetworkStream):
 
 
 async def _until_refused(stream: HeadStream) -> tuple[bytes, ExcessError]:
-    """The bytes that are passed on before the stream refuses more, and its message."""
     found = b""
     while True:
         try:
@@ -39,7 +36,6 @@ async def _until_refused(stream: HeadStream) -> tuple[bytes, ExcessError]:
     [(b"HTTP/1.1 102 P\r\n\r\n" * BIG, HEAD_LINES), (b"x" * BIG, HEAD_BYTES), (b"a:\n" * BIG, HEAD_LINES)],
 )
 async def test_a_head_has_a_limit(data: bytes, most: int) -> None:
-    """A number of lines or of bytes, whichever comes first. A new request starts at zero."""
     stream = HeadStream(Peer(data))
     for _ in range(2):
         await stream.write(b"GET / HTTP/1.1\r\n\r\n")
@@ -50,7 +46,6 @@ async def test_a_head_has_a_limit(data: bytes, most: int) -> None:
 
 
 async def test_a_body_of_many_lines_is_no_head() -> None:
-    """A small head and a pretty JSON text arrive together."""
     data = b"HTTP/1.1 200 OK\r\n\r\n" + b"{\n" * 4 * HEAD_LINES
     stream = HeadStream(Peer(data))
     found = await stream.read(BIG)
@@ -71,7 +66,6 @@ async def test_bodies_come_in_pieces_of_their_own_size() -> None:
 
 
 def test_connections_through_proxies_have_limits_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All connections of a client."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     client = limited(httpx.AsyncClient())
     ways = [client._transport, *client._mounts.values()]

@@ -21,7 +21,6 @@ def _record(text: str, **extra: str) -> logging.LogRecord:
 
 
 def test_text() -> None:
-    """Time, level, text and fields. A line break in a text does not make a second line."""
     line = TextFormatter(fields=LOG_FIELDS).format(
         _record("fetch failed: a\nb", scorer="c\npu", reason="timeout", other="x")
     )
@@ -34,7 +33,6 @@ def test_text() -> None:
     ids=["agent", "reconciler"],
 )
 def test_json(formatter: JsonFormatter, keys: dict[str, str]) -> None:
-    """The same as an object. The agent's lines have its fields, the reconciler's the module."""
     line = formatter.format(_record('say "ü"\n', scorer="cpu", reason="timeout"))
     assert json.loads(line) == {
         "time": "2023-11-14T22:13:20.123Z",

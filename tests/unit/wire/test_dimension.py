@@ -24,7 +24,6 @@ LABELS = {"node": "n1", "pod": "p1"}
     ],
 )
 def test_fill(template: str, name: str) -> None:
-    """Known placeholders are replaced, absent labels are empty, unknown placeholders stay."""
     assert dimension.fill(template, cluster="c1", score_name="s", labels=LABELS) == name
 
 
@@ -81,7 +80,6 @@ def test_what_is_filled_can_be_yielded(template: str, labels: dict[str, str]) ->
     ],
 )
 def test_what_cannot_be_yielded(template: str, name: str) -> None:
-    """A literal differs, is missing, is in another order, or would be used twice."""
     assert not dimension.can_yield(template, name, score_name="s")
 
 

@@ -55,7 +55,6 @@ def test_ours_is_what_our_agent_applied_to_the_status() -> None:
 
 
 def test_an_entry_reads_back_as_it_was_written() -> None:
-    """What somebody else owns is sent back unchanged."""
     text = (
         b'{"manager":"a","operation":"Update","apiVersion":"v1","time":"2026-06-01T12:00:00Z",'
         b'"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{}}}}'

@@ -30,7 +30,6 @@ def test_when_scores_are_written(wanted: dict[str, int], at: float) -> None:
 
 
 def test_the_first_write_is_due_at_once() -> None:
-    """If nothing is published, a write is due at any time."""
     assert decide({}, None, rule=RULE) == Decision(at=0, changed=True)
 
 
@@ -52,7 +51,6 @@ def test_with_a_deadband_of_zero_every_change_counts() -> None:
 
 
 def test_refreshes_of_a_fleet_are_spread_and_early() -> None:
-    """Up to a tenth earlier than half of the TTL, never later."""
     refreshes = [
         Rule(deadband=2, min_interval=60, ttl=900, jitter=stable_fraction(f"c{n}", "s")).refresh
         for n in range(200)
@@ -63,7 +61,6 @@ def test_refreshes_of_a_fleet_are_spread_and_early() -> None:
 
 
 def test_defaults_of_the_rule() -> None:
-    """The defaults: deadband 2, one write a minute, a TTL of max(900, 10 intervals)."""
     plain = Summary(name="n", score_name="s", scoring_interval=30)
     assert Rule.of(plain, jitter=0) == Rule(deadband=2, min_interval=60, ttl=900, jitter=0)
     told = Summary(

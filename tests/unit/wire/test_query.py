@@ -33,13 +33,11 @@ from dsf_wire import query
     ],
 )
 def test_split(text: str, parts: list[str]) -> None:
-    """Strings, brackets and comments hide a semicolon."""
     assert [part.text for part in query.split(text)] == parts
 
 
 @given(st.text(alphabet="ab;\"'`\\{}()[]# \n", max_size=60))
 def test_offsets_point_at_the_parts(text: str) -> None:
-    """Every part stands in the text at its offset."""
     for part in query.split(text):
         assert text[part.offset : part.offset + len(part.text)] == part.text
         assert part.text == part.text.strip() != ""
@@ -47,5 +45,4 @@ def test_offsets_point_at_the_parts(text: str) -> None:
 
 @given(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=5))
 def test_joining_and_splitting_is_the_identity(names: list[str]) -> None:
-    """Plain expressions survive."""
     assert [part.text for part in query.split(";".join(names))] == names

@@ -42,6 +42,5 @@ def test_the_outcome_begins_and_ends_well(score_name: str) -> None:
 
 @given(st.text(max_size=400))
 def test_it_is_idempotent(score_name: str) -> None:
-    """A sanitised name is its own sanitised name."""
     once = scorename.sanitise(score_name)
     assert scorename.sanitise(once) == once

@@ -27,7 +27,6 @@ def _range(low: float, high: float, first: int = 1, last: int = 100) -> ScoreRan
     ],
 )
 def test_aggregate(how: Aggregation, value: float) -> None:
-    """Of 6, 1 and 2."""
     assert aggregate([6.0, 1.0, 2.0], how) == value
 
 
@@ -85,7 +84,6 @@ def test_with_a_range(raw: float, score_range: ScoreRange, value: int, *, clampe
     ),
 )
 def test_the_value_is_always_publishable(raw: float, score_range: ScoreRange | None) -> None:
-    """An int in the range, between the two outputs where there are any."""
     value = map_score(raw, score_range).value
     assert type(value) is int
     assert -100 <= value <= 100
@@ -96,7 +94,6 @@ def test_the_value_is_always_publishable(raw: float, score_range: ScoreRange | N
 
 @given(FINITE, FINITE)
 def test_the_map_is_monotone(one: float, other: float) -> None:
-    """A higher raw score never publishes a lower value."""
     low, high = sorted((one, other))
     assert map_score(low, _range(-10, 10)).value <= map_score(high, _range(-10, 10)).value
 

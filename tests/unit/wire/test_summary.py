@@ -27,7 +27,6 @@ FULL = Summary(
 
 
 def test_what_is_written_is_read_back() -> None:
-    """Encode, then decode."""
     decoded = summary.decode(summary.encode([FULL, Summary(name="m", score_name="t")]))
     assert decoded.problems == ()
     assert decoded.summaries == (FULL, Summary(name="m", score_name="t"))
@@ -40,7 +39,6 @@ def test_what_is_written_is_read_back() -> None:
     )
 )
 def test_any_text_survives(summaries: list[Summary]) -> None:
-    """Names and queries of any characters."""
     assert list(summary.decode(summary.encode(summaries)).summaries) == summaries
 
 
@@ -70,7 +68,6 @@ BAD: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_entry_spoils_no_other(name: str) -> None:
-    """It is a problem with its index and a reason; its neighbours are read."""
     good = {"name": "good", "scoreName": "s", "unknown": {"x": 1}, "location": None}
     decoded = summary.decode(json.dumps([good, BAD[name], {"name": "last", "scoreName": "t"}]))
     assert [one.name for one in decoded.summaries] == ["good", "last"]
@@ -110,7 +107,6 @@ def test_a_value_that_nothing_can_hold_spoils_no_other_entry(value: str) -> None
     ],
 )
 def test_what_is_no_list_as_a_whole(text: str | bytes) -> None:
-    """Nothing in it can be trusted."""
     with pytest.raises(SummariesError):
         summary.decode(text)
 

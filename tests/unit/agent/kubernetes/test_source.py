@@ -38,7 +38,6 @@ class Given:
 
 @pytest.mark.parametrize("nodes", [0, 1, BATCH_SERIES - 1, BATCH_SERIES, 2 * BATCH_SERIES + 1])
 async def test_each_series_has_one_point_the_present(nodes: int) -> None:
-    """However many batches they are written in."""
     given: Any = Given(nodes=nodes)
     found = await KubernetesSource(scorer=ASKING, cluster=given).fetch(now=1700000000.25)
     data = json.loads(b"[%b]" % b",".join(map(bytes, found.parts)))
@@ -61,7 +60,6 @@ def test_objects_of_which_nothing_is_heard_may_be_outdated() -> None:
 
 
 async def test_a_read_while_nothing_is_followed_fails() -> None:
-    """As for half a minute after a bug."""
     server: Any = object()
     idle = cluster.Cluster(server=server, clock=LoopClock(), wait_seconds=1)
     with pytest.raises(AgentError, match="nodes and pods are not followed at the moment") as raised:

@@ -99,7 +99,6 @@ def test_each_node_has_a_value(query: str, values: dict[str, float]) -> None:
 
 
 def test_extended_resources_have_a_series_each() -> None:
-    """The label is spelled as by kube-state-metrics. A resource that no node has, has no series."""
     gpu = (("resource", "nvidia_com_gpu"),)
     for query in ("extended_available", 'extended_available{resource="nvidia.com/gpu"}'):
         assert samples(selection(query), totals=CLUSTER, usage={}) == [Sample(gpu, 6.0)]
@@ -156,7 +155,6 @@ _PODS = st.builds(
 
 @given(changes=st.lists(st.tuples(st.sampled_from(["p", "q", "r"]), st.none() | _PODS), max_size=20))
 def test_sums_depend_only_on_the_pods_that_are_there(changes: list[tuple[str, Pod | None]]) -> None:
-    """Whatever came and went before."""
     changing, there = Totals(), dict[str, Pod]()
     for key, after in changes:
         changing.pod_changed(key, there.get(key), after)
@@ -176,7 +174,6 @@ def test_sums_depend_only_on_the_pods_that_are_there(changes: list[tuple[str, Po
 
 
 def test_a_node_without_the_resource_has_no_value() -> None:
-    """A node that does not say how much memory it has is left out of measures of memory only."""
     found = totals(node("a", cpu="4", memory="8Gi"), node("silent", cpu="2"))
     assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [Sample((), 6.0)]
     assert samples(selection("memory_available_ratio"), totals=found, usage={}) == [Sample((), 1.0)]
