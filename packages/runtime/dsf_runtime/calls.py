@@ -53,64 +53,51 @@ class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mist
 @contextmanager
 def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
     """Turns exceptions of httpx and asyncio into CallFault. ``seconds``: the time limit, for the message."""
-    place = display(url)
+    place, failed = display(url), FailureKind
+
+    def fault(words: str, kind: FailureKind) -> CallFault:
+        return CallFault(f"{place}{words}", kind=kind)
+
     try:
         yield
     except httpx.ConnectTimeout as error:
         # The host, or a DNS server, does not answer at all, or a firewall drops what is sent.
-        raise CallFault(
-            f"{place} cannot be reached (no connection in time)", kind=FailureKind.UNREACHABLE
-        ) from error
+        raise fault(" cannot be reached (no connection in time)", failed.UNREACHABLE) from error
     except (httpx.TimeoutException, TimeoutError) as error:
-        raise CallFault(
-            f"{place} gave no complete answer within {seconds:g} s", kind=FailureKind.TIMEOUT
-        ) from error
+        raise fault(f" gave no complete answer within {seconds:g} s", failed.TIMEOUT) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
-        raise CallFault(
-            f"{place} cannot be called: {excerpt(str(error))}", kind=FailureKind.BAD_URL
-        ) from error
+        raise fault(f" cannot be called: {excerpt(str(error))}", failed.BAD_URL) from error
     except httpx.DecodingError as error:
-        raise CallFault(
-            f"{place} sent a damaged body: {excerpt(str(error))}", kind=FailureKind.INVALID_BODY
-        ) from error
+        raise fault(f" sent a damaged body: {excerpt(str(error))}", failed.INVALID_BODY) from error
     except CodingError as error:
-        raise CallFault(f"{place}: {excerpt(str(error))}", kind=FailureKind.INVALID_BODY) from error
+        raise fault(f": {excerpt(str(error))}", failed.INVALID_BODY) from error
     except ExcessError as error:
-        raise CallFault(f"{place} {error}", kind=FailureKind.TOO_LARGE) from error
+        raise fault(f" {error}", failed.TOO_LARGE) from error
     except (httpx.TransportError, ssl.SSLError, OSError) as error:
-        raise _network(place, error) from error
+        raise fault(*_network(error)) from error
 
 
-def _network(place: str, error: BaseException) -> CallFault:
+def _network(error: BaseException) -> tuple[str, FailureKind]:
+    """What the network says, after the address, and its kind."""
     causes = list(_chain(error))
     for cause in causes:
         if isinstance(cause, socket.gaierror):
-            return CallFault(
-                f"{place}: the host name is not known here ({cause.strerror})", kind=FailureKind.UNKNOWN_HOST
-            )
+            return f": the host name is not known here ({cause.strerror})", FailureKind.UNKNOWN_HOST
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return CallFault(
-                f"{place}: the certificate is not trusted ({cause.verify_message})",
-                kind=FailureKind.CERTIFICATE,
-            )
+            return f": the certificate is not trusted ({cause.verify_message})", FailureKind.CERTIFICATE
         # When a peer closes the connection, TLS ends with SSLEOFError.
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
-            return CallFault(
-                f"{place}: TLS fails ({excerpt(str(cause.reason or cause))})", kind=FailureKind.TLS
-            )
+            return f": TLS fails ({excerpt(str(cause.reason or cause))})", FailureKind.TLS
     if isinstance(error, (httpx.ConnectError, httpx.ProxyError)) or _unreachable(error):
         # Use the text of the operating system. The event loop puts the address into strerror, and the message
         # already has the address.
         code = next(
             (cause.errno for cause in reversed(causes) if isinstance(cause, OSError) and cause.errno), 0
         )
-        words = os.strerror(code) if code else str(error)
-        return CallFault(
-            f"{place} cannot be reached ({excerpt(words) or type(error).__name__})",
-            kind=FailureKind.UNREACHABLE,
-        )
+        words = excerpt(os.strerror(code) if code else str(error)) or type(error).__name__
+        return f" cannot be reached ({words})", FailureKind.UNREACHABLE
     words = excerpt(str(error)) or type(error).__name__
-    return CallFault(f"{place} broke off its answer ({words})", kind=FailureKind.CONNECTION_LOST)
+    return f" broke off its answer ({words})", FailureKind.CONNECTION_LOST
 
 
 def _unreachable(error: BaseException) -> bool:
