@@ -1,6 +1,4 @@
-"""Parses the file ``summaries`` into a Snapshot: the scorers to run, and what is wrong with other entries;
-and says which clusters a scorer scores. Pure.
-"""
+"""The file ``summaries`` as a Snapshot: scorers, mistakes, and which clusters a scorer scores. Pure."""
 
 import hashlib
 import itertools
@@ -69,9 +67,7 @@ def key_of(cluster: str, name: str) -> str:
 
 
 def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
-    """Parses the file, and for the hub scorer the file of its clusters. An invalid entry becomes a problem.
-    Raises SummariesError or ClustersError if a whole file is invalid.
-    """
+    """Parses the file, and that of the hub scorer's clusters. Raises SummariesError or ClustersError."""
     if not content.strip():
         msg = "the file is empty; an agent without scorers has the JSON array []"
         raise SummariesError(msg)

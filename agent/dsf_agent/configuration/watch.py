@@ -117,9 +117,7 @@ class Watcher:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Suspension:
-    """Reads the suspended score names periodically, a JSON array in key ``scorers`` of ConfigMap
-    gitops-dsf-suspended (wire contract), and calls ``emit`` when the set of names changed.
-    """
+    """Reads key ``scorers`` of ConfigMap gitops-dsf-suspended, and calls ``emit`` for a new set of names."""
 
     server: ApiServer
     namespace: str

@@ -36,9 +36,7 @@ class ApiServer(apiserver.ApiServer):
         content_type: str = JSON,
         accept: str = JSON,
     ) -> T:
-        """Sends one request. A body that is not bytes is encoded as JSON. Returns the fields of ``shape`` of
-        the answer; other fields are skipped. Raises AgentError unless the status is 2xx and the shape fits.
-        """
+        """Sends a body as JSON if it is not bytes. Returns ``shape`` of the answer. Raises AgentError."""
         try:
             found = await self.request(
                 method, path, params=params, body=body, content_type=content_type, accept=accept

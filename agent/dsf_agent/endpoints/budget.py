@@ -80,11 +80,9 @@ class Reservation:
 
     @asynccontextmanager
     async def room(self, expected: int | None) -> AsyncIterator[None]:
-        """Reserves about this many bytes until the end of the block. If that is more than the whole budget,
-        it waits until nothing else is reserved.
-
-        None is for a first answer, whose size is not known. It waits only while the budget is used up, and
-        does not wait for its place in the queue.
+        """Reserves about this many bytes until the end of the block; more than the whole budget waits until
+        nothing else is reserved. None, for a first answer of unknown size, waits only while the budget is
+        used up.
         """
         await self._budget.wait(expected)
         self._count(min(expected or 0, self._budget.limit))
@@ -95,9 +93,7 @@ class Reservation:
             self._count(0)
 
     async def within(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Runs a cycle with room for as many bytes as the last one needed. If its answers do not fit beside
-        the others, the cycle drops them and starts again with more room.
-        """
+        """Runs a cycle with room as the last one needed. If that is too little, it starts again with more."""
         expected = self._needed
         while True:
             try:
@@ -131,9 +127,7 @@ class Reservation:
         self._count(max(self._counted, size))
 
     def keep(self, size: int) -> None:
-        """Counts the texts that are kept of this cycle. All scorers together may keep half of the budget,
-        besides those that keep little. Raises AgentError.
-        """
+        """Counts the kept texts, half of the budget for all scorers that keep much. Raises AgentError."""
         kept, most = self._budget.kept, self._budget.limit // 2
         kept.pop(self, None)
         if _counted(size) and sum(kept.values()) + size > most:

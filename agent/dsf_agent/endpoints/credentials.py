@@ -52,9 +52,7 @@ _GONE: Final = frozenset({Reason.NOT_FOUND, Reason.FORBIDDEN})
 
 @dataclass(frozen=True, kw_only=True)
 class Auth:
-    """What one endpoint needs, all optional: a token from a Secret, the pod's own token, a token from a token
-    server, or a user name and password; further headers; a client certificate; and a private CA.
-    """
+    """What one endpoint needs, all optional."""
 
     secret_name: str = ""
     secret_key: str = ""
@@ -167,9 +165,7 @@ class _Kind(Enum):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Credentials:
-    """Reads and caches what endpoints need. An object is read once for all scorers that name it, and a token
-    server is asked once for all scorers with the same client.
-    """
+    """Caches what endpoints need. Objects are read, and token servers asked, once for all scorers."""
 
     read: Read
     clock: Clock
@@ -186,10 +182,7 @@ class Credentials:
     """When client certificates expire (Unix time)."""
 
     async def sent(self, auth: Auth, *, refused: Sent | None = None) -> Sent:
-        """What is added to each request. ``refused`` got 401: its secrets are not taken from the cache.
-
-        Raises AgentError with TOKEN_UNAVAILABLE.
-        """
+        """What is added to each request. ``refused`` got 401: secrets are read again. Raises AgentError."""
         after = refused.number if refused is not None else -1
         headers: dict[str, str] = {}
         secrets: list[str] = []
@@ -276,9 +269,7 @@ class Credentials:
         return values
 
     async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
-        """A TLS context with the private CA and the client certificate; None for the system's CAs without a
-        certificate. Raises AgentError with CA_UNAVAILABLE or TOKEN_UNAVAILABLE.
-        """
+        """A TLS context with private CA and client certificate; None without both. Raises AgentError."""
         if auth.ca is None and auth.certificate is None:
             return None
         after = self._reads if fresh else -1
@@ -319,10 +310,8 @@ class Credentials:
     async def _data(
         self, kind: str, name: str, *, where: str, reason: Reason, after: int
     ) -> Mapping[str, Any]:
-        """The data of an object that was read after this number of reads, empty if it has none.
-
-        While the API server does not answer, the old data is used, so that its restart does not stop scorers.
-        Raises AgentError.
+        """The data of an object, read after this number of reads; the old data while the API server does not
+        answer, so that its restart does not stop scorers. Raises AgentError.
         """
         key = kind, name
         async with self._locks.setdefault(key, asyncio.Lock()):

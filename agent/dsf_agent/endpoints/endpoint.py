@@ -20,10 +20,8 @@ _HANDSHAKE: Final = frozenset({Reason.TLS, Reason.CONNECTION_LOST})
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Endpoint:
-    """Adds credentials and CA to calls. Answers count against ``reservation`` as they arrive.
-
-    After a 401 it reads the credentials again, and after a TLS failure the CA and the client certificate, and
-    repeats the call once.
+    """Adds credentials and CA to calls, whose answers count against ``reservation``. After a 401 it reads the
+    credentials again, after a TLS failure CA and client certificate, and repeats the call once.
     """
 
     transport: Transport

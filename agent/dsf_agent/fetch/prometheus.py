@@ -28,9 +28,7 @@ LONGEST_ALIGNED_STEP: Final = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """A time range in Unix seconds. With a small step it ends at a multiple of the step, so that two cycles
-    within a step ask for the same points and a cache can answer.
-    """
+    """A time range in Unix seconds. A small step makes it end at a multiple, for caches to answer."""
 
     start: int
     end: int
@@ -89,9 +87,7 @@ class PrometheusSource:
             await _end(tasks)
 
     async def _one_of_several(self, index: int, *, now: float) -> Series:
-        """As ``_one``, with a new error. In the traceback of the old one a time-out refers to the task, and
-        the task to its error, so what was read would stay in memory until a garbage collection.
-        """
+        """As ``_one``, with a new error: the old one refers to its task, which would keep what was read."""
         try:
             return await self._one(index, now=now)
         except BudgetFullError as error:

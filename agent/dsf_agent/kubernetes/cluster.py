@@ -91,11 +91,8 @@ class _Following:
 
 
 class Cluster:
-    """One pair of informers for all scorers of source type Kubernetes. Without such a scorer nothing is
-    followed, and nothing is kept.
-
-    ``server`` is None if the agent knows no API server of its cluster. ``wait_seconds`` limits how long
-    ``read`` waits for the first lists.
+    """Informers for all scorers of source type Kubernetes, while there are some. ``server`` is None without
+    an API server; ``wait_seconds`` limits how long ``read`` waits for the first lists.
     """
 
     def __init__(self, *, server: ApiServer | None, clock: Clock, wait_seconds: float) -> None:

@@ -92,9 +92,7 @@ def node(raw: msgspec.Raw) -> tuple[str, Node]:
 
 
 def pod(raw: msgspec.Raw) -> tuple[str, Pod]:
-    """Key (see ``pod_key``) and pod. A completed pod requests nothing and is on no node. Raises ValueError or
-    a msgspec error for an object that is no pod.
-    """
+    """Key and pod; a completed one requests nothing on no node. Raises ValueError or a msgspec error."""
     found = _POD.decode(raw)
     key = pod_key(found.metadata.namespace, found.metadata.name)
     if found.status.phase in COMPLETED:

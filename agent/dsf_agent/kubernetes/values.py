@@ -104,9 +104,7 @@ _COUNTS: Final[Mapping[Figure, Callable[[Totals], float | None]]] = {
 
 
 def samples(selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]) -> list[Sample]:
-    """The samples of one expression: one for the cluster, or one for each node, and for extended resources
-    one for each of them. A ratio of nothing has no sample, and neither has a usage that is not known.
-    """
+    """One sample, or one for each node and extended resource; none for ratios of nothing, unknown usage."""
     measure, nodes = selection.measure, sorted(totals.nodes)
     if measure.resource is None:
         if measure.per_node:

@@ -1,7 +1,4 @@
-"""The verb ``check``: runs one cycle of every scorer, prints a table and publishes nothing.
-
-The exit code is 0 if every entry of the file gave scores, else 1.
-"""
+"""The verb ``check``: one cycle of every scorer as a table. The exit code is 0 if all gave scores."""
 
 import asyncio
 import logging

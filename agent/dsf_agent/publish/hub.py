@@ -1,8 +1,4 @@
-"""AddOnPlacementScores on the hub, in the namespace of the cluster.
-
-Rights that it needs: addonplacementscores get, list, create, patch, delete and addonplacementscores/status
-patch.
-"""
+"""AddOnPlacementScores on the hub. Rights: get, list, create, patch and delete, and patch of status."""
 
 import asyncio
 import logging
@@ -54,9 +50,7 @@ COARSER: Final = "use a coarser scoreDimensionFormat"
 
 @dataclass(frozen=True, kw_only=True)
 class _SeenVersion:
-    """A version of an object, since when it was seen, and whether another version was seen before it. If not,
-    the last write may have been just before.
-    """
+    """A version and since when it was seen. If no other was seen, the last write may be just before."""
 
     version: str
     since: float
@@ -64,11 +58,9 @@ class _SeenVersion:
 
 
 class HubStore:
-    """Creates an object, then writes its status with server-side apply. A create alone drops the status,
-    because OCM's CRD has the subresource.
-
-    An apply removes only items that the same field manager applied before. So the items of another program
-    are taken over before the first apply. After an apply the hub would record both programs as owners.
+    """Creates an object, then applies its status, which a create drops. An apply removes only items that the
+    same manager applied, so those of another program are taken over before the first apply; afterwards the
+    hub would record both programs as owners.
     """
 
     def __init__(
@@ -192,11 +184,9 @@ class HubStore:
         return True
 
     async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
-        """Makes our agent the owner of the whole status, so that the next apply removes all other items.
-
-        Returns whether the object was changed: it had items of another program, or with ``leftovers`` items
-        without an owner. Raises CONFLICT until the other program has written nothing for long enough, because
-        a field must not have two writers.
+        """Makes our agent the owner of the whole status, so that the next apply removes other items. Returns
+        whether the object had such items, or with ``leftovers`` some without an owner. Raises CONFLICT until
+        the other program was silent for long: a field must not have two writers.
         """
         found = await self._get(name)
         if found is None or (found.exclusive and not leftovers):
@@ -229,11 +219,8 @@ class HubStore:
         return True
 
     def _require_silence(self, name: str, writer: Writer, *, version: str) -> None:
-        """Raises CONFLICT unless the writer has written nothing for long, by the hub's record and by what
-        this process saw.
-
-        An upstream agent writes its items in a different order each time, so the version changes while it
-        runs.
+        """Raises CONFLICT unless the writer was silent for long, by the hub's record and by what was seen: an
+        upstream agent reorders its items each time, so the version changes while it runs.
         """
         now = self._server.now()
         seen = self._seen_versions.get(name)
@@ -279,9 +266,8 @@ class HubStore:
         )
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
-        """Sets our labels on an object that another program created, whose scorer was renamed, or whose
-        scorer moved from the spokes to the hub, or back. Without them the object would not be deleted with
-        its scorer.
+        """Sets our labels where another program created the object, or the scorer was renamed or moved
+        between spokes and hub. Without them it would not be deleted with its scorer.
         """
         await self._server.call(
             "PATCH",

@@ -32,13 +32,9 @@ WRITERS: Final = 4
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
 """Delays between failed attempts. The jitter is wide because a whole fleet retries when a hub returns."""
 RETRY_FRACTION: Final = 0.25
-"""A failed write is tried again after this part of the TTL at the latest, even if the hub asks for a longer
-pause. Unchanged scores are written again at half of the TTL and must not expire before the retry.
-"""
+"""Of the TTL: longest pause after a failed write, whatever the hub asks. Renewals are due at half."""
 CLOCK_SLACK_SECONDS: Final = 60.0
-"""Tolerance for a validUntil that is later than this rule would set it. A later one was written by another
-program, or the clock was set back since.
-"""
+"""Tolerance for a validUntil that is too late: of another program, or of a clock that was set back."""
 AUDIT_SECONDS: Final = 300.0
 """How often the objects of each cluster are listed, to find those that another program deleted."""
 AUDITS_PER_SECOND: Final = 6
@@ -246,9 +242,7 @@ class Publisher:
             await self.clock.sleep(at - now)
 
     async def _read(self, cluster: str) -> None:
-        """Reads what the hub has of a cluster, for all its scores at once, so that a restart does not make
-        the whole fleet write again. The answer also tells the hub's time.
-        """
+        """Reads what the hub has of a cluster, so that a restart does not make the fleet write again."""
         async with self._reading.setdefault(cluster, asyncio.Lock()):
             entries = self._by_cluster.get(cluster, {})
             if all(entry.known for entry in entries.values()):
@@ -393,9 +387,8 @@ class Publication:
 
 
 def decided(wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float) -> Decision:
-    """When to write, by the rule. If the hub's clock was set back, or another program set validUntil, the
-    known expiry may be later than this rule sets it. It would delay every write until then, so it does not
-    count.
+    """When to write, by the rule. An expiry that is too late, of another program or before the hub's clock
+    was set back, does not count, because it would delay every write.
     """
     if published is not None and published.valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS:
         published = None

@@ -1,7 +1,5 @@
-"""One cycle of one scorer: one query -> scores of each cluster -> items -> offer to publish.
-
-An agent is a fleet of one cluster. There all results are about this cluster, and the scoring API gets all
-series in one request. On the hub a label of each series says which cluster it is about.
+"""One cycle of one scorer: one query -> scores of each cluster -> items -> offer to publish. An agent is a
+fleet of one cluster, with all series in one request. On the hub a label says a series' cluster.
 """
 
 import asyncio
@@ -95,9 +93,8 @@ class CycleResult:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Cycle:
-    """The stages of one scorer for all its clusters. ``score_of`` makes the second stage with its label sets;
-    on the hub a scoring API gets several requests, and each has label sets of its own. ``publication`` is
-    None if the scores are not published.
+    """The stages of one scorer. ``score_of`` makes the second one with its label sets, on the hub one for
+    each request. ``publication`` is None if the scores are not published.
     """
 
     scorer: Summary

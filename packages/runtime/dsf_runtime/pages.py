@@ -1,7 +1,4 @@
-"""A small HTTP/1.1 server for /metrics, /healthz and /readyz.
-
-It runs on the program's event loop, so the liveness probe fails if the loop hangs.
-"""
+"""/metrics, /healthz and /readyz on the program's event loop, so liveness fails if the loop hangs."""
 
 import asyncio
 import http
@@ -19,9 +16,7 @@ IDLE_SECONDS: Final = 75.0
 WRITE_SECONDS: Final = 30.0
 """A peer must read its answer within this time. After it the connection is closed."""
 MAX_CONNECTIONS: Final = 256
-"""Above this number a connection is closed for each new one, so that nobody blocks the liveness probe: the
-one that was idle for the longest time, or the oldest one if all are busy.
-"""
+"""Above it the connection that idles longest, or else the oldest, makes room, so probes get through."""
 READ_SIZE: Final = 16 * 1024
 
 
@@ -37,9 +32,8 @@ class Page:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PageServer:
-    """Listens on one address. After ``start``, ``port`` is the real port, also for port 0.
-
-    ``metrics`` answers /metrics by the header Accept, and ``ready`` answers /readyz with status 200 or 503.
+    """Listens on one address; ``port`` is the real one after ``start``. ``metrics`` answers by the header
+    Accept, ``ready`` with status 200 or 503.
     """
 
     host: str

@@ -1,8 +1,5 @@
-"""A thread pool for blocking calls: files, and look-ups of host names by asyncio.
-
-A name server or file system that hangs occupies a thread for an unlimited time. asyncio's default pool has
-only a few threads, so a few such calls would block all others. It also joins every thread at shutdown, so the
-process would not end.
+"""A thread pool for files and look-ups of names, which may hang for long. asyncio's default pool has few
+threads, and joins each at shutdown, so the process would not end.
 """
 
 import asyncio
@@ -34,11 +31,7 @@ class Threads(ThreadPoolExecutor):
 
 
 def use_threads(most: int) -> None:
-    """Makes a pool of at most this many threads the default executor of the running loop.
-
-    Choose more threads than there are calls at one time. Otherwise look-ups that hang delay those of healthy
-    peers.
-    """
+    """Makes such a pool the default executor. It needs more threads than there are calls that may hang."""
     asyncio.get_running_loop().set_default_executor(Threads(most))
 
 

@@ -180,9 +180,7 @@ class ScorerApp:
             self._metrics.ended(code=code, seconds=self._clock() - began)
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response | None:
-        """Turns every failure into a response. The details of a bug are only logged, because the caller may
-        be anyone with the token.
-        """
+        """A response for every failure. Only the log has details of a bug: the caller may be anyone."""
         try:
             return await self._score(scope, receive)
         except RefusedError as refusal:
@@ -207,9 +205,7 @@ class ScorerApp:
         return Response(body=scored.body)
 
     async def _in_turn(self, scope: Scope, receive: Receive) -> Scored:
-        """Reads and scores a request when there is a place for it. Work that outlives its request keeps the
-        place until it ends: a thread cannot be stopped.
-        """
+        """Reads and scores a request in a place, which a thread keeps until its end: none can be stopped."""
         settings = self.settings
         if self._places.locked() and self._waiting >= settings.max_waiting:
             msg = "too many scoring requests are waiting"

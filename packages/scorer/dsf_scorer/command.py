@@ -24,10 +24,8 @@ _SUFFIX: Final = ".tmpl"
 
 
 def create(name: str, directory: Path) -> list[Path]:
-    """Writes a project for a scorer of that name, and returns its files. Raises UsageError before anything
-    is written.
-
-    The name becomes that of the score, the DynamicScorer and the Service.
+    """Writes a project for a scorer, DynamicScorer and Service of that name. Returns its files. Raises
+    UsageError before anything is written.
     """
     if not _NAME.fullmatch(name):
         msg = (
@@ -131,10 +129,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) -> int:
-    """Runs the chosen action and returns the exit code. `judge_query` returns the mistakes of a query.
-
-    Raises UsageError for invalid arguments, and ScorerError for other errors that people can fix.
-    """
+    """Runs the action, with `judge_query` for PromQL. Raises UsageError, and ScorerError for other errors."""
     if args.action == "check":
         return _check(args, judge_query)
     return _run(args) if args.action == "run" else _new(args)

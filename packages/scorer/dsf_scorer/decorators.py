@@ -14,10 +14,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Decorator(Generic[F]):
-    """Turns a function of type F into a scoring API. Raises DefinitionError with every mistake at once.
-
-    The description defaults to the function's docstring, the settings to the environment (SCORER_TOKEN_FILE
-    and so on). Without a query the scorer needs no metrics.
+    """Turns a function into a scoring API. By default its docstring is the description, and settings are in
+    the environment. Without a query it needs no metrics. Raises DefinitionError with all mistakes.
     """
 
     def __init__(self, *, each: bool) -> None:

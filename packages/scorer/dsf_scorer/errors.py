@@ -1,9 +1,4 @@
-"""Exceptions of the scorer SDK.
-
-DefinitionError: a scorer cannot work as it is written. It is raised on import, never while serving.
-RefusedError: a request is answered with a 4xx or 503 and a reason. UsageError: the command line is wrong.
-ScorerError is the base of all.
-"""
+"""Exceptions of the scorer SDK."""
 
 from collections.abc import Mapping
 

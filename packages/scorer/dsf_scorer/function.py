@@ -20,9 +20,7 @@ BatchFunction = Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable
 
 
 class Function:
-    """Runs an author's function for a request body. Slow work runs in a thread, unless the
-    function is async. Raises DefinitionError if it does not take (series) or (series, arguments).
-    """
+    """Runs an author's function, in a thread if it is not async. Raises DefinitionError for others."""
 
     def __init__(self, function: Callable[..., Any], *, each: bool) -> None:
         self._function = function
@@ -31,9 +29,7 @@ class Function:
         self.is_async = inspect.iscoroutinefunction(function)
 
     async def __call__(self, body: bytes | bytearray, *, max_series: int) -> Scored:
-        """Scores one request. Raises RefusedError for a bad request, and any exception of the author's
-        function.
-        """
+        """Scores one request. Raises RefusedError for a bad one, and any error of the author's function."""
         series, extra = await asyncio.to_thread(self._read, body, max_series)
         inputs: list[Any] = series if self._each else [series]
         if self.is_async:
@@ -44,9 +40,8 @@ class Function:
         return await asyncio.to_thread(request.encode, results, series=len(series))
 
     def _read(self, body: bytes | bytearray, max_series: int) -> tuple[list[Series], tuple[Any, ...]]:
-        """The series, and the value for the second parameter, of any type that msgspec knows: a Struct
-        (``forbid_unknown_fields=True`` catches misspelt names), a dataclass, a TypedDict or a dict. Without
-        an annotation it is a dict. Raises RefusedError with the invalid field.
+        """The series, and the value for the second parameter, of any type that msgspec knows (a dict without
+        annotation; a Struct with ``forbid_unknown_fields=True`` catches misspelt names). Raises RefusedError.
         """
         series, given = request.decode(body, max_series=max_series)
         parameter = self._parameter

@@ -1,8 +1,5 @@
-"""Decodes the body of a scoring request to typed series, or refuses it with the position of the mistake; and
-encodes the results of a scoring function.
-
-Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``. Values are
-written as in Prometheus: strings, with NaN, +Inf and -Inf.
+"""Scoring requests to typed series, and results to JSON. Wire: ``{"data": [{"metric": {...}, "values": [[ts,
+"v"], ...]}, ...], "arguments": {...}}``. Values are strings as in Prometheus, with NaN, +Inf and -Inf.
 """
 
 import math
@@ -38,9 +35,7 @@ _ROW: Final = msgspec.json.Decoder(_Row)
 
 
 def decode(body: bytes | bytearray, *, max_series: int) -> tuple[list[Series], dict[str, Any] | None]:
-    """The series of a body, and its arguments; None if it has none. Raises RefusedError: 400 if it is not
-    JSON, 413 for too many series, 422 for JSON of another shape.
-    """
+    """Series and arguments. Raises RefusedError: 400 for no JSON, 413 for too many series, 422 otherwise."""
     try:
         envelope = _ENVELOPE.decode(body)
     except msgspec.ValidationError as error:
@@ -104,9 +99,7 @@ class Scored:
 
 
 def encode(found: object, *, series: int) -> Scored:
-    """Encodes results. NaN and infinities cannot be written as JSON, so they are dropped and counted. Raises
-    BadResultError when they are not Scores of string labels and a number.
-    """
+    """Encodes results, without those not finite, which JSON cannot say. Raises BadResultError."""
     if not isinstance(found, Iterable) or isinstance(found, str | bytes | dict):
         msg = f"a batch scorer returns an iterable of Score(metric, score), got {type(found).__name__}"
         raise BadResultError(msg)

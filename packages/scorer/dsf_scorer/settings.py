@@ -1,6 +1,4 @@
-"""Tokens and limits of a scoring API, and the check of a request's token. Operators set them in the
-environment; authors need not write code for them.
-"""
+"""Tokens and limits of a scoring API, which operators set in the environment; and their check."""
 
 import hashlib
 import hmac
@@ -97,11 +95,8 @@ def check(settings: Settings, authorization: bytes | None) -> None:
 
 
 def accepted(settings: Settings) -> list[bytes]:
-    """The currently accepted tokens; none if every caller is served. Raises RefusedError (503) for everyone,
-    also in /healthz, while the file holds no usable token.
-
-    The file is read for each request. A mounted Secret changes in place, and neither its modification time
-    nor a file watch shows that reliably; reading a few bytes is cheap compared to scoring.
+    """The accepted tokens; none: every caller is served. Raises RefusedError (503), also in /healthz, while
+    the file has none. It is read each time, because a mounted Secret changes in place, unseen by watches.
     """
     if settings.token_file is None:
         return [settings.token.encode()] if settings.token else []

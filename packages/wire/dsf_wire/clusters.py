@@ -1,7 +1,5 @@
-"""The hub scorer's clusters: a JSON object in the key ``clusters`` of its ConfigMap.
-
-Each cluster has a line of its own, so that the diff of a cluster that joins is one line. Clusters with the
-same scorers share one list of names, so a fleet of thousands of clusters fits into a ConfigMap.
+"""The hub scorer's clusters in the key ``clusters`` of its ConfigMap: a line for each, for small diffs, and
+shared lists of scorers, so that thousands of clusters fit.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,9 +14,7 @@ NO_VALUES: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FleetCluster:
-    """A cluster of the fleet. ``scorers`` are the names of the scorers that score it, ``values`` those of its
-    claims and labels that scorers compare with, by ClusterLabel.identity.
-    """
+    """A cluster, the scorers that score it, and claims and labels to compare, by ClusterLabel.identity."""
 
     name: str
     scorers: tuple[str, ...] = ()

@@ -48,9 +48,7 @@ SCORE_MAX: Final = 100
 """AddOnPlacementScore.status.scores[].value: int32, minimum -100, maximum 100 (OCM CRD)."""
 
 MAX_SCORE_ITEMS: Final = 20_000
-"""Most items of an AddOnPlacementScore that an agent publishes. With the shortest possible items, etcd's
-limit of 1.5 MiB is reached at about 17,000.
-"""
+"""Most items of an AddOnPlacementScore. etcd's limit of 1.5 MiB is reached at about 17,000."""
 MAX_ITEM_NAME: Final = 4096
 """Characters of an item's name: seven labels of 253 characters, and the text of a dimension format."""
 
@@ -69,9 +67,5 @@ MAX_POINTS: Final = 11_000
 
 
 def default_ttl_seconds(interval_seconds: int) -> int:
-    """The default TTL of a score in seconds: max(900, 10 x interval).
-
-    OCM notices expired scores only every 10 minutes (its informer resync), so with less than 900 s decisions
-    would flap.
-    """
+    """max(900, 10 x interval) seconds: OCM notices expired scores only every 10 minutes."""
     return max(MIN_TTL_SECONDS, TTL_INTERVALS * interval_seconds)

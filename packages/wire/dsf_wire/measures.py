@@ -29,10 +29,8 @@ METRICS_API: Final = "metrics.k8s.io"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One measure. ``resource`` is None for counts of nodes and pods. docs/scores/sources.md says what each
-    means.
-
-    ``per_node`` means one series for each node, with the label ``node``.
+    """One measure (docs/scores/sources.md); ``resource`` is None for counts. ``per_node``: one series for
+    each node, with the label ``node``.
     """
 
     name: str

@@ -1,8 +1,5 @@
-"""Finds other writers of an AddOnPlacementScore in its managedFields.
-
-Server-side apply keeps an entry for each writer. An object that was created without labels and annotations
-and then updated, as the upstream agent does, has no entry at all: Kubernetes starts to keep them with the
-first apply.
+"""Finds other writers of an AddOnPlacementScore in its managedFields, which have an entry for each. An object
+without labels that was created and updated, as upstream does, has none until the first apply.
 """
 
 from collections.abc import Sequence
@@ -32,9 +29,7 @@ class FieldsOwner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry of metadata.managedFields. Its list of fields stays JSON, because it can be larger than the
-    rest of the object.
-    """
+    """An entry of metadata.managedFields. Its list of fields, which may be large, stays JSON."""
 
     api_version: str = msgspec.field(default="", name="apiVersion")
     time: datetime | None = None
@@ -54,10 +49,7 @@ UNNAMED: Final = Writer(manager="", at=None)
 
 
 def other_writers(entries: Sequence[FieldsEntry], *, labelled: bool, scored: bool) -> tuple[Writer, ...]:
-    """The writers of the status besides our agent.
-
-    ``labelled``: the object has our agent's label. ``scored``: it has scores.
-    """
+    """The writers of the status besides our agent. ``labelled``: with our label. ``scored``: with scores."""
     written = [entry for entry in entries if entry.subresource == STATUS]
     if scored and not written and not labelled:
         return (UNNAMED,)

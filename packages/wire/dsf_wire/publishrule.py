@@ -1,7 +1,4 @@
-"""When an agent writes the scores of a scorer to the hub (spec.publish of a DynamicScorer). Pure.
-
-The agent and the backtest decide by the same functions.
-"""
+"""When an agent writes scores (spec.publish); the backtest decides by the same functions. Pure."""
 
 import operator
 from collections.abc import Iterator, Mapping

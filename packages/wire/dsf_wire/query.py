@@ -24,10 +24,8 @@ class Part:
 
 
 def split(query: str) -> list[Part]:
-    """The expressions of a joined query in order. Empty ones, such as after a trailing ``;``, are left out.
-
-    A ``;`` in a string, in brackets or in a ``#`` comment is no separator. Unbalanced brackets never fail
-    here: the PromQL parser reports them with a position.
+    """The expressions in order, without empty ones. A ``;`` in a string, in brackets or in a ``#`` comment is
+    no separator. Unbalanced brackets are left to the PromQL parser.
     """
     ends, depth = [], 0
     for token in _TOKEN.finditer(query):

@@ -29,10 +29,7 @@ class Mapped:
 
 
 def aggregate(values: Sequence[float], how: Aggregation) -> float:
-    """Combines raw scores in the order of the results. Values must be finite and not empty.
-
-    The sum of finite values may overflow to infinity. The caller drops and counts what is not finite.
-    """
+    """Combines finite raw scores, at least one. A sum may overflow to infinity: callers drop it."""
     if how is Aggregation.LAST:
         return values[-1]
     if how is Aggregation.MEAN:
@@ -78,11 +75,7 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
 
 
 def default_items(scorer: Summary, *, cluster: str) -> dict[str, int] | None:
-    """What is published for a cluster whose metric source answers without series (spec.defaultScore); None if
-    the scorer has no default score.
-
-    No label is known then, so the dimension format must be one without labels.
-    """
+    """What is published without series (spec.defaultScore), if anything. The format has no labels then."""
     if scorer.default_score is None:
         return None
     name = dimension.fill(

@@ -1,6 +1,4 @@
-"""The suspended scorers: a JSON array of score names in a ConfigMap of the hub namespace.
-The reconciler writes it, agents do not call these scorers, and `gitops-dsf status` shows them.
-"""
+"""Suspended scorers: score names that the reconciler writes into a ConfigMap, and agents do not run."""
 
 import msgspec
 

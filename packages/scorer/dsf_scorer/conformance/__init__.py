@@ -1,7 +1,4 @@
-"""Checks over HTTP whether a scoring API, in any language, follows the wire contract.
-
-Needs only the standard library and msgspec. The caller passes a function that checks PromQL.
-"""
+"""Checks over HTTP whether a scoring API, in any language, follows the wire contract."""
 
 from urllib.parse import urlsplit
 
@@ -35,11 +32,7 @@ def check(
     needs_config: bool = True,
     large: int = 2000,
 ) -> Report:
-    """Runs all checks. Never raises because of the scoring API.
-
-    The token is sent only to the host of the target (or of the given scoring URL), even if /config names
-    another host.
-    """
+    """Runs all checks. The token is only sent to the target's host, or that of the given scoring URL."""
     findings = [pages.healthz(client, target)]
     config, found = pages.config_page(client, target, required=needs_config, judge_query=judge_query)
     findings += found

@@ -26,9 +26,7 @@ SOURCE_TYPES: Final = ("Prometheus", "None")
 
 
 JudgeQuery = Callable[[str], list[tuple[int, str, bool]]]
-"""The mistakes in a PromQL expression: the 0-based character offset, a message, and whether the expression
-may only be newer than the parser.
-"""
+"""Mistakes in a PromQL expression: 0-based offset, message, and whether it may only be too new."""
 
 
 def healthz(client: Client, target: Target) -> Finding:
@@ -46,9 +44,7 @@ def healthz(client: Client, target: Target) -> Finding:
 def config_page(
     client: Client, target: Target, *, required: bool, judge_query: JudgeQuery
 ) -> tuple[ScorerConfig | None, list[Finding]]:
-    """Checks /config; returns the typed page, None if it has another shape, and the findings. A missing page
-    is an error only if it is required (configSyncMode Full).
-    """
+    """Checks /config. Returns the page, or None, and findings. It may be missing if not ``required``."""
     reply = client.send("GET", target.config_url, headers={})
     if (wrong := trouble("config", reply)) is not None:
         return None, [wrong]

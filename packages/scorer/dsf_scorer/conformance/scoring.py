@@ -124,10 +124,8 @@ class Endpoint:
 
 
 def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True) -> Iterator[Finding]:
-    """Runs all checks of the endpoint; none but the first if the sample gets no scores. ``large`` is the
-    number of series in the largest request; 0 skips it.
-
-    An API that reads no metrics may answer any body with its scores.
+    """Runs all checks, or the first if the sample gets no scores. ``large``: series of the largest request, 0
+    for none. An API that reads no metrics may answer any body.
     """
     row = Row(name="scoring.sample", what="sample series", body=sample.body())
     reply = endpoint.send(row)
@@ -256,9 +254,7 @@ def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
 
 
 def _results(body: bytes) -> tuple[list[ScoringResult], list[str]]:
-    """The valid results of a response, and what is wrong with the others, read one by one as the agent
-    does. Never raises: what cannot be read becomes a fault.
-    """
+    """The valid results of a response, and the faults of others, read one by one as the agent does."""
     results, faults = [], []
     try:
         raw = msgspec.json.decode(body, type=ScoringResponse).results
