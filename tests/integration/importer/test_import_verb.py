@@ -2,7 +2,6 @@
 codes.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,15 +36,6 @@ def test_from_standard_input_and_then_again(fleet: Path) -> None:
     second = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
     assert second.stdout == "0 added, 0 changed, 3 as they were\n"
     assert gitops_dsf("validate", cwd=fleet).returncode == 0
-
-
-def test_json_and_a_single_object_are_read_too(fleet: Path) -> None:
-    (fleet / "hub.json").write_text(
-        json.dumps({"apiVersion": "v1", "kind": "List", "items": [managed_cluster("ber-1")]}), "utf-8"
-    )
-    assert gitops_dsf("import", "--from", "hub.json", cwd=fleet).returncode == 0
-    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([managed_cluster("ber-1")]))
-    assert done.stdout == "0 added, 0 changed, 1 as they were\n"
 
 
 def test_a_dry_run_writes_nothing(fleet: Path) -> None:

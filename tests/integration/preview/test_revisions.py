@@ -175,17 +175,13 @@ def test_in_a_hook_of_git(fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyP
         ("nowhere", "there is no revision nowhere in this clone; fetch it with `git fetch origin nowhere`"),
         ("--upload-pack=x", "there is no revision --upload-pack=x"),
         ("released", "did you mean origin/released?"),
+        ("", "the revision to compare with is empty; name a commit, branch or tag"),
     ],
 )
 def test_a_base_that_is_not_there(fleet: GitFleet, run: Run, base: str, said: str) -> None:
     fleet.git("update-ref", "refs/remotes/origin/released", "HEAD")
     run("diff", fleet.path, f"--base={base}", code=1)
     assert said in run.err
-
-
-def test_a_base_whose_variable_is_not_set(fleet: GitFleet, run: Run) -> None:
-    run("diff", fleet.path, "--base", "", code=1)
-    assert "the revision to compare with is empty; name a commit, branch or tag" in run.err
 
 
 def test_outside_of_a_git_repository(fleet: GitFleet, tmp_path: Path, run: Run) -> None:

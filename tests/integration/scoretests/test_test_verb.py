@@ -220,16 +220,6 @@ def test_a_wrong_decision_is_explained_for_both_clusters(fleet: Path) -> None:
     assert failure["explanations"][0]["margin"] == 200
 
 
-def test_the_decision_before_counts(fleet: Path) -> None:
-    """Stickiness 20, with two scores of equal weight: 40 points of one of them."""
-    given = {
-        "scores": [{**CPU, "cluster": EU, "value": 89}, {**CPU, "cluster": NORTH, "value": 50}],
-        "decisions": [{"application": "guestbook", "clusters": [NORTH]}],
-    }
-    assert failures(fleet, given, guestbook(NORTH)) == []
-    assert failures(fleet, {"scores": given["scores"]}, guestbook(EU)) == []
-
-
 def test_moves_are_counted_from_the_given_decision(fleet: Path) -> None:
     given = {
         "series": [series("90x10 0x10"), series("50x21", cluster=NORTH)],

@@ -79,11 +79,6 @@ def test_paths_are_relative_to_the_working_directory(
     assert capsys.readouterr().out.startswith(f"{bad}/clusters/")
 
 
-def test_json_without_findings_is_an_empty_list(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", "-o", "json", str(root)]) == 0
-    assert json.loads(capsys.readouterr().out) == []
-
-
 def test_github_annotations_are_escaped(
     bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
