@@ -10,7 +10,6 @@ from gitops_dsf.errors import RepositoryError, UsageError
 
 
 def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
-    """Adds DIR, the fleet repository."""
     parser.add_argument(
         "directory",
         metavar="DIR",
@@ -52,7 +51,6 @@ def check_has_settings(directory: Path) -> None:
 
 
 def add_context_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
-    """Adds --context and --kubeconfig, and returns their group."""
     hub = parser.add_argument_group("which hub")
     hub.add_argument("--context", metavar="HUB", help="context of the kubeconfig; the current one by default")
     hub.add_argument(
@@ -79,7 +77,6 @@ def add_hub_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_waiting_arguments(parser: argparse.ArgumentParser, *, until: str, dry_run: str) -> None:
-    """Adds --dry-run, --timeout and --no-wait."""
     parser.add_argument("--dry-run", action="store_true", help=dry_run)
     parser.add_argument(
         "--timeout",
@@ -140,7 +137,6 @@ def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) 
 
 
 def moment(text: str) -> datetime:
-    """Reads a time of the command line."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -65,7 +65,6 @@ DECIDING = 0.9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of backtest."""
     add_fleet_directory(parser)
     history = parser.add_argument_group("where the history comes from").add_mutually_exclusive_group(
         required=True
@@ -181,7 +180,6 @@ class TimeLimit:
         return cls(read_until=now + READING * seconds, decide_until=now + DECIDING * seconds)
 
     def is_over(self) -> bool:
-        """Whether nothing more is to be decided."""
         return time.monotonic() >= self.decide_until
 
 

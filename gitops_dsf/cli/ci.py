@@ -50,7 +50,6 @@ _MAX_CHARACTERS: Final = 65_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of ci."""
     raw = argparse.RawDescriptionHelpFormatter
     jobs = parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
     check = jobs.add_parser(
@@ -211,7 +210,6 @@ def _renders(fleet: Path, out: Path) -> bool:
 
 
 def _passes(*command: str) -> bool:
-    """Runs a verb, and says which."""
     from gitops_dsf.cli.main import main
 
     _say(f"gitops-dsf {' '.join(command)}")
@@ -221,7 +219,6 @@ def _passes(*command: str) -> bool:
 
 
 def _printed(*command: str) -> tuple[int, str]:
-    """Runs a verb, and returns what it printed."""
     from gitops_dsf.cli.main import main
 
     _say(f"gitops-dsf {' '.join(command)}")

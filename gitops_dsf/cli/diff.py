@@ -42,7 +42,6 @@ and whenever the head does not validate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of diff."""
     add_fleet_directory(parser)
     parser.add_argument("--base", metavar="REV", required=True, help="branch, tag or commit to compare with")
     parser.add_argument("--head", metavar="REV", help="compare this revision in place of the working tree")

@@ -31,7 +31,6 @@ END = "\033[0m"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of doctor."""
     add_hub_arguments(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
     add_output(parser, "text", "json")

@@ -38,7 +38,6 @@ CODE: Final = re.compile("DSF[0-9]*", re.IGNORECASE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of explain."""
     parser.add_argument(
         "subject",
         metavar="PLACEMENT|CODE",

@@ -130,7 +130,6 @@ def placement_key(fleet: "FleetVersion", written: str) -> str:
 
 
 def add_journal_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that name a journal."""
     sources = parser.add_argument_group("where the journal is").add_mutually_exclusive_group()
     sources.add_argument(
         "--journal-branch",

@@ -41,7 +41,6 @@ _POWERSHELL = "; in PowerShell write kubectl's output with Out-File -Encoding ut
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of import."""
     add_fleet_directory(parser)
     source = parser.add_mutually_exclusive_group()
     source.add_argument(

@@ -23,7 +23,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of init."""
     parser.add_argument("dir", type=Path, metavar="DIR", help="new or empty folder")
     parser.add_argument(
         "--name", help="name of the fleet: a-z, 0-9 and - (default: made of the folder's name)"

@@ -46,7 +46,6 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of install."""
     add_fleet_directory(parser)
     add_context_arguments(parser)
     parser.add_argument(

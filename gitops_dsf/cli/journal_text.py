@@ -14,7 +14,6 @@ MOST_SCORES = 20
 
 
 def log_text(records: Sequence[Record]) -> str:
-    """One line for each record."""
     rows = []
     for record in records:
         change = _largest_change(record)
@@ -32,7 +31,6 @@ def log_text(records: Sequence[Record]) -> str:
 
 
 def explained_text(record: Record) -> str:
-    """One record with everything that it says."""
     lines = [f"{time_text(record)} UTC: {record.placement} {_what(record)}"]
     if record.applications:
         lines.append(

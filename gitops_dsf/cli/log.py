@@ -34,7 +34,6 @@ DEFAULT_DAYS = 14.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of log."""
     parser.add_argument(
         "application",
         metavar="APP",
@@ -106,7 +105,6 @@ def _until(records: "Sequence[Record]", end: "datetime") -> "list[Record]":
 
 
 def _last(records: "Iterable[Record]") -> "list[Record]":
-    """The last record of each Placement."""
     return list({record.placement: record for record in records}.values())
 
 

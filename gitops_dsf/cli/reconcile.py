@@ -32,7 +32,6 @@ AUTHOR = "gitops-dsf <gitops-dsf@users.noreply.invalid>"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of reconcile."""
     parser.add_argument(
         "--context",
         metavar="NAME",
@@ -77,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reconciles until it is stopped."""
     import asyncio
     import gc
 

@@ -27,7 +27,6 @@ class Entry:
 
     @property
     def examples(self) -> tuple[tuple[str, str], ...]:
-        """The examples, each with a heading."""
         both = (("With this finding", self.bad), ("Without it", self.good))
         return tuple((head, example) for head, example in both if example)
 

@@ -31,7 +31,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of render."""
     add_fleet_directory(parser)
     parser.add_argument("--out", metavar="DIR", help="where the tree goes; DIR/rendered by default")
     mode = parser.add_mutually_exclusive_group()

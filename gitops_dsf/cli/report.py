@@ -59,7 +59,6 @@ def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = Fals
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """Counts errors, warnings and notices in one line."""
     counts = Counter(item.severity for item in diagnostics)
     files = len({item.position.file for item in diagnostics})
     if not diagnostics:
@@ -147,7 +146,6 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def _level(severity: Severity) -> str:
-    """The level by its name in the standard."""
     return "note" if severity is Severity.NOTICE else str(severity)
 
 

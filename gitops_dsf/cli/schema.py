@@ -23,7 +23,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of schema."""
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder to write all schemas to, made when missing"
     )

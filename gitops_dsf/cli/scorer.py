@@ -9,12 +9,10 @@ from gitops_dsf.errors import GitopsDsfError, UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds run, check and new."""
     command.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the chosen action."""
     try:
         return command.run(args, judge_query=_judge_query)
     except ScorerUsageError as error:

@@ -27,7 +27,6 @@ def script(shell: str) -> str:
 
 
 def is_asked() -> bool:
-    """Whether a shell asks for candidates."""
     return VARIABLE in os.environ
 
 
@@ -94,7 +93,6 @@ def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:
 
 
 def _revisions(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """Branches and tags."""
     root = getattr(parsed_args, "directory", None) or "."
     command = ["git", "-C", str(root), "for-each-ref", "--format=%(refname:short)"]
     command += ["refs/heads", "refs/tags", "refs/remotes"]
@@ -116,7 +114,6 @@ def _placements_and_codes(prefix: str, parsed_args: argparse.Namespace, **_: obj
 
 
 def _parts(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """Folders of the rendered tree."""
     rendered = Path(getattr(parsed_args, "directory", None) or ".") / "rendered"
     try:
         return sorted(

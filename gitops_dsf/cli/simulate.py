@@ -31,7 +31,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of simulate."""
     add_fleet_directory(parser)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
@@ -120,7 +119,6 @@ def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
 
 
 def verdicts_content(verdicts: "list[Verdict]", data: "HubData") -> dict[str, Any]:
-    """Verdicts as JSON data."""
     return {
         "hub": data.shown(),
         "filtersOnly": data.snapshot is None,

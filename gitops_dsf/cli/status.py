@@ -25,7 +25,6 @@ It is a view: it ends with 0 whatever it shows, and with 1 when the hub, or a pa
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of status."""
     add_hub_arguments(parser)
     parser.add_argument(
         "--scorer", metavar="NAME", help="only this scorer (its name or its score name), and what ranks by it"

@@ -30,7 +30,6 @@ LISTED = 10
 
 
 def status_text(view: Overview, *, everything: bool) -> str:
-    """Formats the whole view."""
     return printable_lines(_lines(view, everything=everything))
 
 
@@ -84,7 +83,6 @@ def _at_default(item: ScorerView) -> str:
 
 
 def _calm(item: ScorerView) -> bool:
-    """Whether an item has no problem."""
     wrong = {State.EXPIRED, State.EMPTY, State.MISSING, State.ENDLESS}
     return (
         item.known
@@ -250,7 +248,6 @@ def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iter
 
 
 def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
-    """Paced moves and drains, each on a line."""
     yield from (f"  {draining_text(each)}" for each in view.draining or ())
     for move in view.under_way:
         by = "" if move.admitted else ", by OCM itself"

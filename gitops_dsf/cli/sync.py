@@ -28,7 +28,6 @@ Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of sync."""
     add_fleet_directory(parser)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a lock differs")
     parser.add_argument(

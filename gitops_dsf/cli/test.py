@@ -28,7 +28,6 @@ exit codes: 0 all tests pass; 1 a test fails, or the repository has errors; 2 no
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of test."""
     add_fleet_directory(parser)
     parser.add_argument(
         "--name", metavar="PATTERN", action="append", default=[], help="only tests with such a name"

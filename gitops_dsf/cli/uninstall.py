@@ -23,7 +23,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of uninstall."""
     add_hub_arguments(parser)
     add_waiting_arguments(
         parser,
@@ -49,7 +48,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _agreed(context: str) -> bool:
-    """Asks whether the current context is the hub that is meant."""
     if not sys.stdin.isatty():
         raise UsageError(
             f"uninstall needs the name of the hub: write --context {context}, or --yes for the current one"

@@ -34,7 +34,6 @@ Findings go to standard output, the summary to standard error. `gitops-dsf expla
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of validate."""
     parser.add_argument(
         "paths",
         metavar="DIR|FILE",

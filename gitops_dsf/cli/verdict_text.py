@@ -15,7 +15,6 @@ MISSING, EXPIRED = "none", "expired"
 
 
 def placement_text(placement: Placement) -> str:
-    """Formats what a Placement asks for, and how it ranks."""
     spec = placement.spec
     sets = f"cluster sets {', '.join(spec.cluster_sets)}" if spec.cluster_sets else "all bound cluster sets"
     number = spec.number_of_clusters
@@ -179,7 +178,6 @@ def _contributions(explanation: Explanation | ClusterReason) -> str:
 
 
 def what_would_flip(explanation: Explanation) -> str:
-    """What would have to change for the opposite decision."""
     if explanation.filter is not None:
         return (
             "\n  what would have to change: the cluster, or what the filter asks for; a better score does not"

@@ -48,13 +48,11 @@ class Selection:
     """Allocatable and capacity, which change with every node. Few prioritizers use them."""
 
     def takes_label(self, name: str) -> bool:
-        """Whether a label of the hub is taken."""
         if _matches(name, self.labels) or _matches(name, LABELS):
             return True
         return "/" not in name and not _matches(name, VOLATILE_LABELS)
 
     def takes_claim(self, name: str) -> bool:
-        """Whether a claim of the hub is taken."""
         return _matches(name, self.claims) or name in CLAIMS
 
     def and_asked_for(self, documents: Iterable[Document]) -> "Selection":
@@ -74,7 +72,6 @@ class Selection:
     def and_names(
         self, *, labels: Iterable[str], claims: Iterable[str], resources: bool = False
     ) -> "Selection":
-        """Returns this selection, extended by exactly these names."""
         return Selection(
             labels=(*self.labels, *sorted(map(_literal, labels))),
             claims=(*self.claims, *sorted(map(_literal, claims))),

@@ -223,7 +223,6 @@ class _Taker:
         return self.edited[file]
 
     def _text(self, file: str) -> str:
-        """The text of a file; empty if it does not exist."""
         return read_text(self.root, file) if (self.root / file).exists() else ""
 
     def _skips(self) -> list[str]:

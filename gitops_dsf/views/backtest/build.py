@@ -181,12 +181,10 @@ class Result:
 
     @property
     def grid(self) -> Grid:
-        """The points at which it decided."""
         return self.backtest.grid
 
 
 def document(results: Sequence[Result], *, notes: Sequence[str] = ()) -> BacktestResult:
-    """A backtest as JSON data."""
     head, grid = results[-1], results[-1].grid
     return BacktestResult(
         span=Span(start=grid.start, end=grid.end, step=grid.step, waited_for=head.waited_for),
@@ -224,12 +222,10 @@ class BacktestBuilder:
         self._sides.append(self._side(head, titles[1], before=base, only=only, tried=tried))
 
     def asked(self) -> Sequence[Asked]:
-        """The scores whose history is needed, in order of name."""
         found = {asked for side in self._sides for asked in side.asked.values()}
         return sorted(found, key=lambda each: (each.score_name, each.step, each.query))
 
     def grid(self, step: float) -> Grid:
-        """The points of a scorer: multiples of its interval within the span."""
         first = math.ceil(self._start / step) * step
         count = math.floor((self._end - first) / step) + 1
         if count < 1 or count > MOST_POINTS:
@@ -275,7 +271,6 @@ class BacktestBuilder:
         return sum(self.grid(asked.step).count * len(self.clusters_of(asked)) for asked in self.asked())
 
     def clusters_of(self, asked: Asked) -> frozenset[str]:
-        """The clusters whose scores are of use."""
         return frozenset(
             cluster for side, resource in self._asking(asked) for cluster in side.publications[None][resource]
         )

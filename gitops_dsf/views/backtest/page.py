@@ -44,7 +44,6 @@ MOST_SPANS: Final = 400
 
 
 def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
-    """The whole page."""
     head = results[-1]
     rows = list(comparisons(results))
     title = "What this would have decided" if len(results) > 1 else "What this fleet would have decided"
@@ -95,7 +94,6 @@ def _facts(
 
 
 def _counted(count: int, noun: str, more: str = "") -> tuple[str, str]:
-    """A count, and what is counted."""
     number, _, words = plural(count, noun).partition(" ")
     return number, f"{words} {more}".strip()
 

@@ -56,7 +56,6 @@ def comparisons(results: Sequence[Result]) -> Iterator[tuple[str, Figures | None
 
 
 def differs(before: Figures | None, after: Figures | None) -> bool:
-    """Whether the two sides would have decided differently."""
     return (
         before is None
         or after is None

@@ -18,8 +18,6 @@ from gitops_dsf.views.status import Part
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One check."""
-
     id: str
     run: Callable[[Facts], Iterator[Finding]]
     needs: tuple[Need, ...] = ()

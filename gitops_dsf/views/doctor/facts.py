@@ -86,7 +86,6 @@ class Facts:
         return shlex.join((*self.kubectl, *words))
 
     def in_argocd(self, *words: str) -> str:
-        """A kubectl command for the namespace of Argo CD."""
         return self.command("-n", self.argocd_namespace, *words)
 
     def clusteradm(self, *words: str) -> str:
@@ -100,17 +99,14 @@ def on_cluster(cluster: str, command: str, *, namespace: str = AGENT_NAMESPACE) 
 
 
 def name_of(item: Object) -> str:
-    """metadata.name."""
     return str(item["metadata"]["name"])
 
 
 def namespace_of(item: Object) -> str:
-    """metadata.namespace."""
     return str(item["metadata"].get("namespace") or "")
 
 
 def condition(item: Object, kind: str) -> Mapping[str, Any] | None:
-    """A condition of an object's status."""
     for found in (item.get("status") or {}).get("conditions") or ():
         if found.get("type") == kind:
             return dict(found)

@@ -43,8 +43,6 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """The content of a chart."""
-
     key: str
     """A prefix that makes the IDs of this chart unique on the page."""
     heading: str
@@ -62,7 +60,6 @@ class Chart:
 
 
 def draw(chart: Chart) -> str:
-    """The SVG element."""
     return "".join(_Drawing(chart).parts())
 
 

@@ -59,7 +59,6 @@ class ErrorFinding(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: Diagnostic) -> Self:
-        """The finding of a diagnostic."""
         return cls(code=found.code, message=found.message, hint=found.hint, **asdict(found.position))
 
 

@@ -57,7 +57,6 @@ def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Sourc
 
 
 def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[PlacementChange, ...]:
-    """Rendered Placements that differ, by name."""
     return tuple(
         PlacementChange(placement=item.names[0], change=item.change, fields=item.fields)
         for item in _changes(_rendered(base) if base else {}, _rendered(head))
@@ -127,7 +126,6 @@ class Count(Struct, frozen=True, kw_only=True):
 
     @property
     def any(self) -> bool:
-        """Whether anything differs."""
         return bool(self.added or self.removed or self.changed)
 
 
@@ -161,7 +159,6 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def any(self) -> bool:
-        """Whether anything that is rendered, or the inventory, differs."""
         counts = (self.scorers, self.clusters, self.works, self.placements, self.application_sets, self.other)
         return any(count.any for count in counts) or bool(self.clusters.gaining or self.clusters.losing)
 

@@ -66,7 +66,6 @@ def concerns(
 def _fleet_concerns(
     rescored: Mapping[str, frozenset[str]], head: FleetVersion, thresholds: Thresholds
 ) -> Iterator[str]:
-    """Warns if too many clusters are re-scored."""
     by_scorer = {name: clusters & head.cluster_names for name, clusters in rescored.items()}
     touched = frozenset[str]().union(*by_scorer.values())
     total = len(head.cluster_names)
@@ -166,7 +165,6 @@ def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
 
 
 def _bootstrap(fleet: FleetVersion) -> dict[str, Object]:
-    """The objects of rendered/argocd by kind and name."""
     return {
         f"{item['kind']} {item['metadata']['name']}": item
         for path, item in fleet.objects.items()

@@ -74,7 +74,6 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
 
     @property
     def count(self) -> int:
-        """The number of moves."""
         return sum(len(wave.moves) for wave in self.waves)
 
 
@@ -109,7 +108,6 @@ def maintenance_changes(
 
 
 def open_windows(fleet: FleetVersion, state: HubState, now: datetime) -> tuple[WindowView, ...]:
-    """The maintenance whose window is open."""
     found, by_name = [], {each.metadata.name: each for each in state.clusters}
     for item in fleet.maintenance:
         period = next_period(item.window, now.timestamp())

@@ -269,7 +269,6 @@ def _moves(found: Comparison, evidence: str, limit: _Limit) -> Iterator[str]:
 
 
 def _paced(found: Comparison, limit: _Limit) -> Iterator[str]:
-    """Moves that follow by the pace, if the change alters them."""
     if found.paced is UNSET:
         return
     yield f"\nThe pace: {limit.plain(paced_text(found.paced))}{':' if found.paced.waves else '.'}\n"

@@ -36,7 +36,6 @@ class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
 
     @classmethod
     def of(cls, move: Wish | Move) -> Self:
-        """A move that is wished, or under way."""
         return cls(placement=move.placement, source=move.source, target=move.target)
 
 
@@ -55,8 +54,6 @@ class Wave(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waves:
-    """All waves."""
-
     undecided: tuple[str, ...] = ()
     """Paced Placements (namespace/name) without a decision, which OCM places at once."""
     under_way: tuple[PacedMove, ...]
@@ -67,7 +64,6 @@ class Waves:
 
     @property
     def moves(self) -> Iterator[WishedMove]:
-        """The moves of all waves, in order."""
         return (move for wave in self.waves for move in wave.moves)
 
 
@@ -139,7 +135,6 @@ def situation_of(
 
 
 def is_paced(fleet: FleetVersion, key: str) -> bool:
-    """Whether a Placement (namespace/name) of the repository is paced."""
     metadata = fleet.placements.get(key, {}).get("metadata", {})
     return PACE_ANNOTATION in (metadata.get("annotations") or {})
 

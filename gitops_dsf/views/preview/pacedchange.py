@@ -34,7 +34,6 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def count(self) -> int:
-        """The number of moves."""
         return sum(len(wave.moves) for wave in self.waves)
 
 

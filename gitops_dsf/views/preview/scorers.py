@@ -90,12 +90,10 @@ def altered(change: ScorerChange, base: FleetVersion | None, head: FleetVersion)
 def rescored(
     changes: Iterable[ScorerChange], base: FleetVersion | None, head: FleetVersion
 ) -> dict[str, frozenset[str]]:
-    """For each changed scorer, the clusters whose scores may differ after the change."""
     return {change.name: altered(change, base, head).union(change.gained, change.lost) for change in changes}
 
 
 def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ScorerChange, ...]:
-    """Returns scorers that differ, in order of name."""
     names = sorted({*head.scorers, *(base.scorers if base else ())})
     return tuple(found for name in names for found in _changes(name, base, head))
 

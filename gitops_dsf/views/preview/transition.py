@@ -31,7 +31,6 @@ class Transition:
 
     @cached_property
     def scores(self) -> NextScores:
-        """The scores after the change."""
         return next_scores(self.base, self.head, self.snapshot)
 
     @cached_property
@@ -64,7 +63,6 @@ class Transition:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The paced moves that are stored on the hub."""
         return stored_moves(self.snapshot).ledger
 
     @cached_property
@@ -76,8 +74,6 @@ class Transition:
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:
-    """One Placement before and after."""
-
     placement: str
     before: Verdict | None
     """None if the base does not have the Placement."""

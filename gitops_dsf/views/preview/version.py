@@ -49,7 +49,6 @@ class FleetVersion:
 
     @cached_property
     def placements(self) -> Mapping[str, Object]:
-        """Placements by `namespace/name`, sorted."""
         found = [(item["metadata"], item) for item in self.delivered if item["kind"] == "Placement"]
         return dict(sorted((f"{metadata['namespace']}/{metadata['name']}", item) for metadata, item in found))
 
@@ -66,7 +65,6 @@ class FleetVersion:
 
     @cached_property
     def bindings(self) -> tuple[Object, ...]:
-        """ManagedClusterSetBindings."""
         return tuple(item for item in self.delivered if item["kind"] == "ManagedClusterSetBinding")
 
     @cached_property
@@ -76,7 +74,6 @@ class FleetVersion:
 
     @cached_property
     def scorers(self) -> Mapping[str, EffectiveScorer]:
-        """Complete scorers by name."""
         return {item.name: item for item in self.resolved.scorers}
 
     @cached_property
@@ -99,7 +96,6 @@ class FleetVersion:
 
     @cached_property
     def cluster_names(self) -> frozenset[str]:
-        """The names of the inventory's clusters."""
         return frozenset(item.metadata.name for item in self.resolved.clusters)
 
 

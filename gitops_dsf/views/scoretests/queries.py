@@ -71,7 +71,6 @@ Evaluate = Callable[[Question], Answer]
 
 
 def no_promtool(question: Question) -> Answer:
-    """Refuses to evaluate anything."""
     msg = (
         f"the query of {question.scorer} is evaluated by promtool, which is not on the PATH: install it,"
         " or name it with --promtool"

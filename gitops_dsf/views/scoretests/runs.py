@@ -24,8 +24,6 @@ ADD_ON_PLACEMENT_SCORE: Final = "AddOnPlacementScore"
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run of a scorer on a cluster."""
-
     at: float
     items: Mapping[str, int] | None
     """What it would publish; None if it failed."""

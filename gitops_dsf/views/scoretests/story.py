@@ -39,8 +39,6 @@ _Passes = list[tuple[int, Verdict]]
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedScore:
-    """A published score at a moment."""
-
     value: int | None
     """None if there is no such item."""
     written: float | None
@@ -73,7 +71,6 @@ class Story:
         return self._without.get((scorer, cluster), "")
 
     def key(self, named: OfPlacement) -> str:
-        """namespace/name of the Placement that an item names."""
         return placement_key(named, self.fleet)
 
     def resource_and_item(
@@ -90,7 +87,6 @@ class Story:
         return self._runs.get(resource, {}).get(cluster)
 
     def score(self, resource: str, item: str, cluster: str, *, at: float) -> PublishedScore:
-        """The published score at a time."""
         found = self.runs_of(resource, cluster)
         if found is None:
             return PublishedScore(value=None, written=None)
@@ -104,7 +100,6 @@ class Story:
         return PublishedScore(value=value, written=written, expired=written + track.ttl < at)
 
     def items(self, resource: str, cluster: str, *, at: float) -> Mapping[str, int]:
-        """All published items of an AddOnPlacementScore at a time."""
         found = self.runs_of(resource, cluster)
         names = found.track.values if found is not None else {}
         scores = {name: self.score(resource, name, cluster, at=at).value for name in names}
@@ -123,7 +118,6 @@ class Story:
         return found[max(0, bisect.bisect_right(found, at, key=itemgetter(0)) - 1)][1]
 
     def decision(self, key: str, *, at: float) -> tuple[str, ...]:
-        """The clusters of a decision, in order of name."""
         return tuple(sorted(self.verdict(key, at=at).chosen))
 
     def changes(self, key: str, *, until: float) -> list[tuple[int, tuple[str, ...]]]:

@@ -99,7 +99,6 @@ class _Chosen:
 
 
 def _chosen(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], asked: Filter) -> _Chosen:
-    """Selects the objects to show."""
     found, shown = list(scorers), _shown(placements, scorers)
     if asked.scorer is not None:
         found = _scorer(scorers, asked.scorer)

@@ -66,7 +66,6 @@ class StatusOutput(Struct):
 
 
 def document(view: Overview) -> StatusOutput:
-    """The whole view."""
     unread = tuple(UnreadPart(item.what, str(item.why), str(item)) for item in view.unread)
     return StatusOutput(
         hub=StatusHub(view.origin, timestamp(view.now), len(view.clusters), view.score_count, unread),

@@ -63,7 +63,6 @@ class ScorerView:
 
     @property
     def shown(self) -> int:
-        """The number of cells."""
         return self.counts.total()
 
     @property

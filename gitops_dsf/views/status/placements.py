@@ -137,7 +137,6 @@ def _flips(
 
 
 def application_views(sets: Iterable[ApplicationSet], inputs: Inputs) -> tuple[ApplicationView, ...]:
-    """Returns one view per ApplicationSet, in order of name."""
     clusters = decided(inputs.snapshot.decisions)
     there: dict[tuple[str, str], list[Application]] = {}
     for item in inputs.applications:

@@ -68,7 +68,6 @@ class _Column:
         return state_of(until, filled=True, ttl=ttl, now=self.now), age
 
     def cells(self) -> Iterator[Cell]:
-        """Cells in order of cluster."""
         for cluster, score, state, age in self.entries():
             until = score.valid_until if score is not None else None
             yield Cell(

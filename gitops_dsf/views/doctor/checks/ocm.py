@@ -96,7 +96,6 @@ def features(facts: Facts) -> Iterator[Finding]:
 
 
 def _flags(deployment: Mapping[str, Any]) -> Iterator[str]:
-    """The feature gates on the command lines of a Deployment."""
     pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
     for container in pod.get("containers") or ():
         for word in (*(container.get("command") or ()), *(container.get("args") or ())):

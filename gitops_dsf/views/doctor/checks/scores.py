@@ -98,7 +98,6 @@ def freshness(facts: Facts) -> Iterator[Finding]:
 
 
 def _scores_on(clusters: Sequence[str]) -> str:
-    """`6 scores on 3 clusters`."""
     return f"{plural(len(clusters), 'score')} on {plural(len(set(clusters)), 'cluster')}"
 
 
@@ -144,7 +143,6 @@ def ownership(facts: Facts) -> Iterator[Finding]:
 
 
 def _unowned(facts: Facts) -> Iterator[Finding]:
-    """Scores whose scorer or agent no longer exists."""
     orphans = set(facts.inputs.unowned)
     resources = {view.scorer.resource: view for view in facts.overview.scorers}
     for name, view in resources.items():
