@@ -37,37 +37,34 @@ def annotation(scene: MoveHub, cluster: str) -> str:
 
 
 @pytest.mark.parametrize("request_number", range(1, REQUESTS + 1))
-def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(request_number: int) -> None:
+async def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(request_number: int) -> None:
     """web moves from a to b. The request is held; the decision returns to a, and the second replica rightly
     deletes b. Then the request arrives.
     """
 
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as first, hub.api() as second:
-            scene = MoveHub(hub)
-            scene.decide("b")
-            scene.copy("a")
-            scene.copy("b")
-            held, release, arrived = asyncio.Event(), asyncio.Event(), 0
+    async with ObjectHub() as hub, hub.api() as first, hub.api() as second:
+        scene = MoveHub(hub)
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        held, release, arrived = asyncio.Event(), asyncio.Event(), 0
 
-            async def hold(_: str) -> None:
-                nonlocal arrived
-                arrived += 1
-                if arrived == request_number:
-                    held.set()
-                    await release.wait()
+        async def hold(_: str) -> None:
+            nonlocal arrived
+            arrived += 1
+            if arrived == request_number:
+                held.set()
+                await release.wait()
 
-            hub.arrives = hold
-            frozen = asyncio.create_task(deleter(first).delete(candidate("a", "b")))
-            await held.wait()
-            scene.decide("a")
-            assert await deleter(second).delete(candidate("b", "a")) is None
-            assert scene.copies() == ["web-a"]
-            release.set()
-            assert await reason(frozen)
-            assert scene.copies() == ["web-a"]
-
-    virtual_time.run(go())
+        hub.arrives = hold
+        frozen = asyncio.create_task(deleter(first).delete(candidate("a", "b")))
+        await held.wait()
+        scene.decide("a")
+        assert await deleter(second).delete(candidate("b", "a")) is None
+        assert scene.copies() == ["web-a"]
+        release.set()
+        assert await reason(frozen)
+        assert scene.copies() == ["web-a"]
 
 
 DELAYS = st.lists(st.floats(min_value=0, max_value=0.1), min_size=1, max_size=40)
@@ -113,153 +110,132 @@ def test_any_order_of_requests_and_decisions_leaves_a_copy(
     virtual_time.run(go())
 
 
-def test_a_copy_is_changed_also_when_argo_cd_has_not_taken_the_last_request_away() -> None:
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            scene, versions = MoveHub(hub), set[str]()
-            scene.decide("b")
+async def test_a_copy_is_changed_also_when_argo_cd_has_not_taken_the_last_request_away() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        scene, versions = MoveHub(hub), set[str]()
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        hub.refusals["DELETE applications"] = [409]
+        for _ in range(2):
+            await reason(deleter(api).delete(candidate("a", "b")))
+            item = hub.get(APPLICATIONS, "web-b", namespace=NAMESPACE)
+            assert item is not None
+            assert item["metadata"]["annotations"][APPLICATION_REFRESH_ANNOTATION] not in {"", "hard"}
+            versions.add(item["metadata"]["resourceVersion"])
             scene.copy("a")
-            scene.copy("b")
-            hub.refusals["DELETE applications"] = [409]
-            for _ in range(2):
-                await reason(deleter(api).delete(candidate("a", "b")))
-                item = hub.get(APPLICATIONS, "web-b", namespace=NAMESPACE)
-                assert item is not None
-                assert item["metadata"]["annotations"][APPLICATION_REFRESH_ANNOTATION] not in {"", "hard"}
-                versions.add(item["metadata"]["resourceVersion"])
+        assert len(versions) == 2
+
+
+async def test_the_version_that_is_deleted_was_read_before_the_others_were_changed() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        scene = MoveHub(hub)
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+
+        def meanwhile(word: str) -> None:
+            if word == "PATCH applications":
+                hub.between = lambda _: None
                 scene.copy("a")
-            assert len(versions) == 2
 
-    virtual_time.run(go())
-
-
-def test_the_version_that_is_deleted_was_read_before_the_others_were_changed() -> None:
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            scene = MoveHub(hub)
-            scene.decide("b")
-            scene.copy("a")
-            scene.copy("b")
-
-            def meanwhile(word: str) -> None:
-                if word == "PATCH applications":
-                    hub.between = lambda _: None
-                    scene.copy("a")
-
-            hub.between = meanwhile
-            assert await deleter(api).delete(candidate("a", "b")) is None
-            assert len(scene.deletions()) == 2, "the first one named a version that is over"
-
-    virtual_time.run(go())
+        hub.between = meanwhile
+        assert await deleter(api).delete(candidate("a", "b")) is None
+        assert len(scene.deletions()) == 2, "the first one named a version that is over"
 
 
 @pytest.mark.parametrize("change", ["gone", "made anew", "going", "not healthy"])
-def test_a_copy_that_is_none_any_more_when_it_is_changed_is_not_relied_on(change: str) -> None:
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            scene = MoveHub(hub)
-            scene.decide("b")
-            scene.copy("a")
-            scene.copy("b")
+async def test_a_copy_that_is_none_any_more_when_it_is_changed_is_not_relied_on(change: str) -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        scene = MoveHub(hub)
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
 
-            def meanwhile(word: str) -> None:
-                if word != "PATCH applications":
-                    return
-                if change == "gone":
-                    hub.objects.pop((APPLICATIONS, NAMESPACE, "web-b"), None)
-                elif change == "made anew":
-                    scene.copy("b", uid="another", status=PROGRESSING)
-                elif change == "going":
-                    scene.copy("b", deletionTimestamp="2026-01-01T00:00:00Z")
-                else:
-                    scene.copy("b", status=PROGRESSING)
+        def meanwhile(word: str) -> None:
+            if word != "PATCH applications":
+                return
+            if change == "gone":
+                hub.objects.pop((APPLICATIONS, NAMESPACE, "web-b"), None)
+            elif change == "made anew":
+                scene.copy("b", uid="another", status=PROGRESSING)
+            elif change == "going":
+                scene.copy("b", deletionTimestamp="2026-01-01T00:00:00Z")
+            else:
+                scene.copy("b", status=PROGRESSING)
 
-            hub.between = meanwhile
-            assert await reason(deleter(api).delete(candidate("a", "b"))) == {
-                "gone": "NewCopyMissing",
-                "going": "Going",
-            }.get(change, "NewCopyNotHealthy")
-            assert scene.deletions() == []
-            if change == "made anew":
-                assert annotation(scene, "b") == "", "it is another copy"
-
-    virtual_time.run(go())
+        hub.between = meanwhile
+        assert await reason(deleter(api).delete(candidate("a", "b"))) == {
+            "gone": "NewCopyMissing",
+            "going": "Going",
+        }.get(change, "NewCopyNotHealthy")
+        assert scene.deletions() == []
+        if change == "made anew":
+            assert annotation(scene, "b") == "", "it is another copy"
 
 
-def test_a_deletion_waits_until_each_copy_that_it_relies_on_was_changed() -> None:
+async def test_a_deletion_waits_until_each_copy_that_it_relies_on_was_changed() -> None:
     """The hub refuses the first change because of a conflict. Nothing else has changed."""
 
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            scene = MoveHub(hub)
-            scene.decide("b")
-            scene.copy("a")
-            scene.copy("b")
-            hub.refusals["PATCH applications"] = [409]
-            assert await deleter(api).delete(candidate("a", "b")) is None
-            assert [word for word in hub.asked if not word.startswith("GET ")] == [
-                "PATCH applications/web-b",
-                "PATCH applications/web-b",
-                "DELETE applications/web-a",
-            ]
-
-    virtual_time.run(go())
+    async with ObjectHub() as hub, hub.api() as api:
+        scene = MoveHub(hub)
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        hub.refusals["PATCH applications"] = [409]
+        assert await deleter(api).delete(candidate("a", "b")) is None
+        assert [word for word in hub.asked if not word.startswith("GET ")] == [
+            "PATCH applications/web-b",
+            "PATCH applications/web-b",
+            "DELETE applications/web-a",
+        ]
 
 
-def test_a_copy_that_was_not_changed_is_not_relied_on() -> None:
+async def test_a_copy_that_was_not_changed_is_not_relied_on() -> None:
     """One more copy becomes Healthy between the patches and the second reading."""
 
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            scene = MoveHub(hub)
-            scene.decide("b")
-            scene.copy("a")
-            scene.copy("b")
-            scene.copy("c", status=PROGRESSING, finalizers=[])
+    async with ObjectHub() as hub, hub.api() as api:
+        scene = MoveHub(hub)
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        scene.copy("c", status=PROGRESSING, finalizers=[])
 
-            def meanwhile(word: str) -> None:
-                if word == "PATCH applications":
-                    hub.between = lambda _: None
-                    scene.copy("c", finalizers=[])
+        def meanwhile(word: str) -> None:
+            if word == "PATCH applications":
+                hub.between = lambda _: None
+                scene.copy("c", finalizers=[])
 
-            hub.between = meanwhile
-            assert await deleter(api).delete(candidate("a", "b")) is None
-            assert [word for word in hub.asked if not word.startswith("GET ")] == [
-                "PATCH applications/web-b",
-                "PATCH applications/web-b",
-                "PATCH applications/web-c",
-                "DELETE applications/web-a",
-            ]
-
-    virtual_time.run(go())
+        hub.between = meanwhile
+        assert await deleter(api).delete(candidate("a", "b")) is None
+        assert [word for word in hub.asked if not word.startswith("GET ")] == [
+            "PATCH applications/web-b",
+            "PATCH applications/web-b",
+            "PATCH applications/web-c",
+            "DELETE applications/web-a",
+        ]
 
 
-def test_a_hard_refresh_that_somebody_asked_for_is_not_taken_away() -> None:
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            scene = MoveHub(hub)
-            scene.decide("b")
-            scene.copy("a")
-            scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard"})
-            with pytest.raises(Blocked, match="hard refresh of web-b") as caught:
-                await deleter(api).delete(candidate("a", "b"))
-            assert caught.value.reason == "RefreshPending"
-            assert annotation(scene, "b") == "hard"
-            # On the hub nobody does it for OCM's pull integration.
-            scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard", PULL_ANNOTATION: "b"})
-            assert await deleter(api).delete(candidate("a", "b")) is None
-
-    virtual_time.run(go())
+async def test_a_hard_refresh_that_somebody_asked_for_is_not_taken_away() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        scene = MoveHub(hub)
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard"})
+        with pytest.raises(Blocked, match="hard refresh of web-b") as caught:
+            await deleter(api).delete(candidate("a", "b"))
+        assert caught.value.reason == "RefreshPending"
+        assert annotation(scene, "b") == "hard"
+        # On the hub nobody does it for OCM's pull integration.
+        scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard", PULL_ANNOTATION: "b"})
+        assert await deleter(api).delete(candidate("a", "b")) is None
 
 
-def test_no_more_copies_are_refreshed_than_a_limit() -> None:
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            scene, many = MoveHub(hub), [f"b{number}" for number in range(TOUCHED + 5)]
-            scene.decide(*many)
-            for cluster in ("a", *many):
-                scene.copy(cluster)
-            assert await deleter(api).delete(candidate("a", *many)) is None
-            assert sum(word.startswith("PATCH ") for word in hub.asked) == TOUCHED
-
-    virtual_time.run(go())
+async def test_no_more_copies_are_refreshed_than_a_limit() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        scene, many = MoveHub(hub), [f"b{number}" for number in range(TOUCHED + 5)]
+        scene.decide(*many)
+        for cluster in ("a", *many):
+            scene.copy(cluster)
+        assert await deleter(api).delete(candidate("a", *many)) is None
+        assert sum(word.startswith("PATCH ") for word in hub.asked) == TOUCHED

@@ -38,24 +38,21 @@ def settled(hub: PaceHub) -> bool:
     return len(hub.moved) == 2 and not list(hub.ledger().under_way) and not hub.items()
 
 
-def test_a_herd_moves_one_after_the_other_and_no_further() -> None:
+async def test_a_herd_moves_one_after_the_other_and_no_further() -> None:
     """Two of three move, to different clusters, and the third one has nothing to gain by it."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, FREE, count=3, on="c1")
-            async with leading(hub) as replica:
-                await in_time(lambda: settled(hub), what="two moves")
-                await asyncio.sleep(600)
-                assert replica.metric("paced_moves_admitted_total") == 2
-                assert replica.metric("paced_moves_under_way") == 0
-            assert sorted(hub.moved) == [("app-0", "c1", "c2"), ("app-1", "c1", "c3")]
-            assert hub.broken == []
-            assert hub.events("MoveAdmitted") == ["c1 -> c2: +22.0 points", "c1 -> c3: +13.0 points"]
-            assert len(hub.events("MoveEnded")) == 2
-            assert hub.ledger().moves == ()
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, FREE, count=3, on="c1")
+        async with leading(hub) as replica:
+            await in_time(lambda: settled(hub), what="two moves")
+            await asyncio.sleep(600)
+            assert replica.metric("paced_moves_admitted_total") == 2
+            assert replica.metric("paced_moves_under_way") == 0
+        assert sorted(hub.moved) == [("app-0", "c1", "c2"), ("app-1", "c1", "c3")]
+        assert hub.broken == []
+        assert hub.events("MoveAdmitted") == ["c1 -> c2: +22.0 points", "c1 -> c3: +13.0 points"]
+        assert len(hub.events("MoveEnded")) == 2
+        assert hub.ledger().moves == ()
 
 
 REQUESTS = 40
@@ -166,113 +163,95 @@ def test_two_leaders_do_not_exceed_the_pace_together(delays: list[float], begins
     virtual_time.run(go())
 
 
-def test_what_ocm_does_not_follow_is_withdrawn() -> None:
+async def test_what_ocm_does_not_follow_is_withdrawn() -> None:
     """OCM is away for minutes. When it comes back, nothing moves that was not admitted anew."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, FREE, count=1, on="c1")
-            async with leading(hub):
-                with hub.nobody_decides():
-                    await in_time(lambda: bool(hub.events("MoveWithdrawn")), what="the move is withdrawn")
-                    await in_time(lambda: not hub.items(), what="no item")
-                    assert hub.where("app-0") == "c1"
-                await in_time(lambda: hub.where("app-0") == "c2", what="it is admitted again")
-            assert hub.broken == []
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, FREE, count=1, on="c1")
+        async with leading(hub):
+            with hub.nobody_decides():
+                await in_time(lambda: bool(hub.events("MoveWithdrawn")), what="the move is withdrawn")
+                await in_time(lambda: not hub.items(), what="no item")
+                assert hub.where("app-0") == "c1"
+            await in_time(lambda: hub.where("app-0") == "c2", what="it is admitted again")
+        assert hub.broken == []
 
 
-def test_a_target_that_is_lost_before_ocm_follows_is_left_out() -> None:
+async def test_a_target_that_is_lost_before_ocm_follows_is_left_out() -> None:
     """OCM chooses another cluster by the scores, which is an arrival there."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, FREE, count=1, on="c1")
-            with hub.nobody_decides():
-                async with leading(hub):
-                    await in_time(lambda: bool(hub.items()), what="an item")
-            taints = [{"key": "test", "effect": "NoSelect"}]
-            hub.put("managedclusters", "c2", kind="ManagedCluster", spec={"taints": taints})
-            assert hub.where("app-0") == "c3"
+    async with PaceHub() as hub:
+        herd(hub, FREE, count=1, on="c1")
+        with hub.nobody_decides():
             async with leading(hub):
-                await in_time(lambda: not hub.items(), what="no item")
-                moves = {(each.target, each.admitted) for each in hub.ledger().moves}
-                assert ("c3", False) in moves
-            assert hub.where("app-0") == "c3"
+                await in_time(lambda: bool(hub.items()), what="an item")
+        taints = [{"key": "test", "effect": "NoSelect"}]
+        hub.put("managedclusters", "c2", kind="ManagedCluster", spec={"taints": taints})
+        assert hub.where("app-0") == "c3"
+        async with leading(hub):
+            await in_time(lambda: not hub.items(), what="no item")
+            moves = {(each.target, each.admitted) for each in hub.ledger().moves}
+            assert ("c3", False) in moves
+        assert hub.where("app-0") == "c3"
 
-    virtual_time.run(go())
 
-
-def test_what_ocm_moves_itself_counts_as_an_arrival() -> None:
+async def test_what_ocm_moves_itself_counts_as_an_arrival() -> None:
     """A cluster is lost, its application goes to c2 at once, and another one that would be best there goes
     elsewhere, because nobody has measured that yet.
     """
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, {**FREE, "c1": 60, "c5": 61}, count=1, on="c5")
-            hub.place("app-1", "c1")
-            async with leading(hub):
-                await in_time(lambda: len(hub.ledger().decided) == 2, what="a first look")
-                hub.remove({"kind": "ManagedCluster", "metadata": {"name": "c5"}})
-                hub.score("c1", 40)
-                await in_time(lambda: hub.where("app-0") == "c2", what="the lost cluster is left")
-                await in_time(lambda: hub.where("app-1") == "c3", what="the other one goes elsewhere")
-            assert hub.broken == []
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, {**FREE, "c1": 60, "c5": 61}, count=1, on="c5")
+        hub.place("app-1", "c1")
+        async with leading(hub):
+            await in_time(lambda: len(hub.ledger().decided) == 2, what="a first look")
+            hub.remove({"kind": "ManagedCluster", "metadata": {"name": "c5"}})
+            hub.score("c1", 40)
+            await in_time(lambda: hub.where("app-0") == "c2", what="the lost cluster is left")
+            await in_time(lambda: hub.where("app-1") == "c3", what="the other one goes elsewhere")
+        assert hub.broken == []
 
 
-def test_without_a_pace_what_an_earlier_one_left_is_taken_away() -> None:
+async def test_without_a_pace_what_an_earlier_one_left_is_taken_away() -> None:
     """The items and the ledger."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, FREE, count=1, on="c1")
-            with hub.nobody_decides():
-                async with leading(hub):
-                    await in_time(lambda: bool(hub.items()), what="an item")
-                async with leading(hub, pace=None):
-                    await in_time(lambda: not hub.items(), what="no item")
-                    assert hub.ledger() == Ledger()
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, FREE, count=1, on="c1")
+        with hub.nobody_decides():
+            async with leading(hub):
+                await in_time(lambda: bool(hub.items()), what="an item")
+            async with leading(hub, pace=None):
+                await in_time(lambda: not hub.items(), what="no item")
+                assert hub.ledger() == Ledger()
 
 
-def test_an_unreadable_ledger_admits_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreadable_ledger_admits_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Nobody knows what is under way. The message says what to do."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, FREE, count=1, on="c1")
-            hub.objects["configmaps", HUB, MOVES_SCORE] = {
-                "metadata": {"name": MOVES_SCORE, "namespace": HUB, "resourceVersion": "1"},
-                "data": {"ledger": '{"moves": 1}'},
-            }
-            async with leading(hub):
-                await asyncio.sleep(60)
-            assert hub.items() == {}
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, FREE, count=1, on="c1")
+        hub.objects["configmaps", HUB, MOVES_SCORE] = {
+            "metadata": {"name": MOVES_SCORE, "namespace": HUB, "resourceVersion": "1"},
+            "data": {"ledger": '{"moves": 1}'},
+        }
+        async with leading(hub):
+            await asyncio.sleep(60)
+        assert hub.items() == {}
     assert "delete the ConfigMap to start anew" in caplog.text
 
 
-def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
+async def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
     """An equal look is not computed again."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, {"c1": 50, "c2": 50}, count=1, on="c1")
-            async with leading(hub) as replica:
-                await asyncio.sleep(60)
-                writes = len(hub.writes)
-                hub.put("addonplacementscores", "other", namespace="c1", kind="AddOnPlacementScore")
-                await asyncio.sleep(60)
-                assert len(hub.writes) == writes
-                assert replica.metric("paced_moves_waiting_seconds") == 0
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 50, "c2": 50}, count=1, on="c1")
+        async with leading(hub) as replica:
+            await asyncio.sleep(60)
+            writes = len(hub.writes)
+            hub.put("addonplacementscores", "other", namespace="c1", kind="AddOnPlacementScore")
+            await asyncio.sleep(60)
+            assert len(hub.writes) == writes
+            assert replica.metric("paced_moves_waiting_seconds") == 0
 
 
 WRITTEN = Pace(concurrent=2, arrivals_per_cluster=1, settle_seconds=600, cooldown_seconds=3600)

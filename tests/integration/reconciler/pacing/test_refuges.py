@@ -11,7 +11,6 @@ from gitops_dsf.pacing.refuges import SPREAD
 from gitops_dsf.reconciler.pacing.refuges import REPLAN_SECONDS
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
-from tests.support import virtual_time
 from tests.support.hubobjects import ARGOCD
 
 EVEN = {"c1": 90, "c2": 62, "c3": 58, "c4": 55}
@@ -37,108 +36,91 @@ def lose(hub: PaceHub, cluster: str) -> None:
     )
 
 
-def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler() -> None:
+async def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler() -> None:
     """Ten applications are spread evenly, and nothing moved before."""
 
-    async def go() -> None:
-        async with PaceHub(demand=2) as hub:
-            herd(hub, EVEN, count=10, on="c1", refuges=True)
-            async with leading(hub):
-                await in_time(lambda: len(refuges(hub)) == 10, what="ten refuges")
-                await asyncio.sleep(60)
-                assert hub.moved == []
-            planned = refuges(hub)
-            lose(hub, "c1")
-            assert {name: hub.where(name) for name in planned} == planned
-            counts = Counter(planned.values())
-            left = [EVEN[name] - 2 * counts[name] for name in ("c2", "c3", "c4")]
-            assert max(left) - min(left) <= SPREAD
-            async with leading(hub):
-                await in_time(
-                    lambda: (
-                        all(hub.where(name) != to for name, to in refuges(hub).items())
-                        and len(refuges(hub)) == 10
-                    ),
-                    what="refuges for where they are now",
-                )
-            assert hub.broken == []
-
-    virtual_time.run(go())
+    async with PaceHub(demand=2) as hub:
+        herd(hub, EVEN, count=10, on="c1", refuges=True)
+        async with leading(hub):
+            await in_time(lambda: len(refuges(hub)) == 10, what="ten refuges")
+            await asyncio.sleep(60)
+            assert hub.moved == []
+        planned = refuges(hub)
+        lose(hub, "c1")
+        assert {name: hub.where(name) for name in planned} == planned
+        counts = Counter(planned.values())
+        left = [EVEN[name] - 2 * counts[name] for name in ("c2", "c3", "c4")]
+        assert max(left) - min(left) <= SPREAD
+        async with leading(hub):
+            await in_time(
+                lambda: (
+                    all(hub.where(name) != to for name, to in refuges(hub).items())
+                    and len(refuges(hub)) == 10
+                ),
+                what="refuges for where they are now",
+            )
+        assert hub.broken == []
 
 
-def test_another_leader_writes_nothing_again() -> None:
+async def test_another_leader_writes_nothing_again() -> None:
     """Also when all are planned again, while no cluster became clearly better."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, EVEN, count=4, on="c1", refuges=True)
-            async with leading(hub):
-                await in_time(lambda: len(refuges(hub)) == 4, what="refuges")
-            planned = refuges(hub)
-            hub.score("c4", 59)
-            before = len(hub.writes)
-            async with leading(hub):
-                await asyncio.sleep(2 * REPLAN_SECONDS)
-            assert refuges(hub) == planned
-            assert len(hub.writes) == before
-            assert hub.broken == []
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, EVEN, count=4, on="c1", refuges=True)
+        async with leading(hub):
+            await in_time(lambda: len(refuges(hub)) == 4, what="refuges")
+        planned = refuges(hub)
+        hub.score("c4", 59)
+        before = len(hub.writes)
+        async with leading(hub):
+            await asyncio.sleep(2 * REPLAN_SECONDS)
+        assert refuges(hub) == planned
+        assert len(hub.writes) == before
+        assert hub.broken == []
 
 
-def test_a_refuge_is_renewed() -> None:
+async def test_a_refuge_is_renewed() -> None:
     """At once if its cluster is cordoned; after a while if another became clearly better."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, EVEN, count=1, on="c1", refuges=True)
-            async with leading(hub):
-                await in_time(lambda: refuges(hub) == {"app-0": "c2"}, what="the best one")
-                hub.put("managedclusters", "c2", kind="ManagedCluster", spec=NO_NEW)
-                await asyncio.sleep(15)
-                assert refuges(hub) == {"app-0": "c3"}
-                hub.score("c4", 80)
-                await asyncio.sleep(60)
-                assert refuges(hub) == {"app-0": "c3"}
-                await asyncio.sleep(REPLAN_SECONDS)
-                assert refuges(hub) == {"app-0": "c4"}
-            assert hub.moved == []
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, EVEN, count=1, on="c1", refuges=True)
+        async with leading(hub):
+            await in_time(lambda: refuges(hub) == {"app-0": "c2"}, what="the best one")
+            hub.put("managedclusters", "c2", kind="ManagedCluster", spec=NO_NEW)
+            await asyncio.sleep(15)
+            assert refuges(hub) == {"app-0": "c3"}
+            hub.score("c4", 80)
+            await asyncio.sleep(60)
+            assert refuges(hub) == {"app-0": "c3"}
+            await asyncio.sleep(REPLAN_SECONDS)
+            assert refuges(hub) == {"app-0": "c4"}
+        assert hub.moved == []
 
 
-def test_moves_go_on_beside_refuges() -> None:
+async def test_moves_go_on_beside_refuges() -> None:
     """The pace holds, and afterwards each application has a refuge elsewhere."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, {"c1": 40, "c2": 62, "c3": 58, "c4": 20}, count=3, on="c1", refuges=True)
-            async with leading(hub):
-                await in_time(
-                    lambda: len(hub.moved) == 2 and not list(hub.ledger().under_way), what="two moves"
-                )
-                await asyncio.sleep(60)
-            assert sorted(hub.moved) == [("app-0", "c1", "c2"), ("app-1", "c1", "c3")]
-            found = refuges(hub)
-            assert found.keys() == {"app-0", "app-1", "app-2"}
-            assert all(hub.where(name) != cluster for name, cluster in found.items())
-            assert hub.broken == []
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 40, "c2": 62, "c3": 58, "c4": 20}, count=3, on="c1", refuges=True)
+        async with leading(hub):
+            await in_time(lambda: len(hub.moved) == 2 and not list(hub.ledger().under_way), what="two moves")
+            await asyncio.sleep(60)
+        assert sorted(hub.moved) == [("app-0", "c1", "c2"), ("app-1", "c1", "c3")]
+        found = refuges(hub)
+        assert found.keys() == {"app-0", "app-1", "app-2"}
+        assert all(hub.where(name) != cluster for name, cluster in found.items())
+        assert hub.broken == []
 
 
-def test_without_refuges_they_are_taken_away() -> None:
+async def test_without_refuges_they_are_taken_away() -> None:
     """The annotation of a Placement says so, or there is no pace any more."""
 
-    async def go() -> None:
-        async with PaceHub() as hub:
-            herd(hub, EVEN, count=2, on="c1", refuges=True)
-            async with leading(hub):
-                await in_time(lambda: len(refuges(hub)) == 2, what="refuges")
-                hub.place("app-0", "c1")
-                await in_time(lambda: refuges(hub).keys() == {"app-1"}, what="one refuge")
-            async with leading(hub, pace=None):
-                await in_time(lambda: not hub.items(), what="no refuge")
-            assert hub.moved == []
-
-    virtual_time.run(go())
+    async with PaceHub() as hub:
+        herd(hub, EVEN, count=2, on="c1", refuges=True)
+        async with leading(hub):
+            await in_time(lambda: len(refuges(hub)) == 2, what="refuges")
+            hub.place("app-0", "c1")
+            await in_time(lambda: refuges(hub).keys() == {"app-1"}, what="one refuge")
+        async with leading(hub, pace=None):
+            await in_time(lambda: not hub.items(), what="no refuge")
+        assert hub.moved == []
