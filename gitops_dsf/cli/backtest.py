@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,7 +132,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the backtest was shown; 1 when the repository has errors or history cannot be read."""
-    limit = TimeLimit.of(args.time_limit)
+    read_until, decide_until = _limits(args.time_limit)
     head = read_fleet(args.directory)
     if head is None:
         return 1
@@ -151,36 +150,25 @@ def run(args: argparse.Namespace) -> int:
         notes = (
             _feed_files(args, builder, answers)
             if args.history is not None
-            else _feed(args, head, builder, step, limit)
+            else _feed(args, head, builder, step, read_until)
         )
-        results = builder.results(window=args.window, stop=limit.is_over)
-    if args.advise and limit.is_over():
+        results = builder.results(window=args.window, stop=lambda: time.monotonic() >= decide_until)
+    if args.advise and time.monotonic() >= decide_until:
         notes.append("the time limit was over before all settings were tried, so advice is missing")
     sys.stdout.write(_formatted(results, notes, args.output))
     return 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimeLimit:
-    """How long the verb may take. Moments are those of time.monotonic(); infinity without a limit."""
-
-    read_until: float
-    """The history is read until then, so that there is time left to decide with it."""
-    decide_until: float
-    """Placements are decided until then, so that there is time left to write the result."""
-
-    @classmethod
-    def of(cls, seconds: float | None) -> "TimeLimit":
-        """The limit of a verb that starts now. Raises UsageError."""
-        if seconds is None:
-            return cls(read_until=math.inf, decide_until=math.inf)
-        if not seconds > 0:
-            raise UsageError("--time-limit is a number of seconds above 0, such as 60")
-        now = time.monotonic()
-        return cls(read_until=now + READING * seconds, decide_until=now + DECIDING * seconds)
-
-    def is_over(self) -> bool:
-        return time.monotonic() >= self.decide_until
+def _limits(seconds: float | None) -> tuple[float, float]:
+    """Until when, by time.monotonic(), history is read and Placements are decided, so that there is time left
+    to write the result; infinity without a limit. Raises UsageError.
+    """
+    if seconds is None:
+        return math.inf, math.inf
+    if not seconds > 0:
+        raise UsageError("--time-limit is a number of seconds above 0, such as 60")
+    now = time.monotonic()
+    return now + READING * seconds, now + DECIDING * seconds
 
 
 def _require_numpy() -> None:
@@ -250,7 +238,7 @@ def _feed(
     head: "FleetVersion",
     builder: "BacktestBuilder",
     step: "Step",
-    limit: TimeLimit,
+    read_until: float,
 ) -> list[str]:
     """Reads the history of a store into the builder. Returns what the store warned of."""
     try:
@@ -268,7 +256,7 @@ def _feed(
             store.refuse_beyond(builder.expected_samples())
             notes: list[str] = []
             for asked in builder.asked():
-                left = limit.read_until - time.monotonic()
+                left = read_until - time.monotonic()
                 try:
                     async with asyncio.timeout(None if left == math.inf else left):
                         notes += await _feed_score(args, builder, store, asked, step)

@@ -56,11 +56,7 @@ def run(args: argparse.Namespace) -> int:
     start, end = span(args)
     if args.at is not None and args.application is None:
         raise UsageError("--at explains the move of one application: write gitops-dsf log APP --at TIME")
-    found = (
-        _read(args, since=start, explained=args.output == "json")
-        if args.application is None
-        else _read(args, about=args.application)
-    )
+    found = _read(args, since=start)
     if args.application is not None and not found.records:
         raise UsageError(f"the journal has no record of {args.application}; gitops-dsf log lists what it has")
     records = in_order(found.records)
@@ -108,20 +104,19 @@ def _last(records: "Iterable[Record]") -> "list[Record]":
     return list({record.placement: record for record in records}.values())
 
 
-def _read(
-    args: argparse.Namespace, *, about: str | None = None, since: float | None = None, explained: bool = True
-) -> "Read":
+def _read(args: argparse.Namespace, *, since: float) -> "Read":
     """Reads the journal, and says on standard error which lines it skipped. Raises UsageError.
 
-    Months before `since` (Unix seconds) are not read. `about` and `explained` are those of `lines.read`.
+    Months before `since` (Unix seconds) are not read, unless one application is asked for.
     """
     from dsf_wire.text import printable
     from gitops_dsf.journal.lines import read
 
     files, origin = journal_files(args)
-    if since is not None:
+    about = args.application
+    if about is None:
         files = since_month(files, since)
-    found = read(files, about=about, explained=explained)
+    found = read(files, about=about, explained=about is not None or args.output == "json")
     for bad in found.bad:
         place = bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
         print(printable(f"{place}; it is skipped"), file=sys.stderr)

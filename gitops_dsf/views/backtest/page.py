@@ -27,8 +27,7 @@ from gitops_dsf.views.backtest.sentences import (
     span,
     time_on,
 )
-from gitops_dsf.views.page.chart import Chart, Line, Span, draw
-from gitops_dsf.views.page.document import document, facts, section
+from gitops_dsf.views.page.chart import Chart, Line, Span, document, draw, facts, section
 from gitops_dsf.wording import plural
 
 OTHERS: Final = 5
@@ -170,7 +169,6 @@ def _chart(
     form = "%H:%M:%S" if seconds <= SHORT_SECONDS else "%d %b %H:%M"
     chart = Chart(
         key=f"p{list(result.backtest.contests).index(key)}{when.partition(' ')[0]}",
-        heading=heading,
         title=f"Scores of the clusters of {heading}",
         description=(
             f"The weighted mean of the scores of {plural(len(lines), 'cluster')}, and where it ran."

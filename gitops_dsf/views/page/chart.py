@@ -1,8 +1,9 @@
-"""Draws lines over time as SVG. Colours come from the page's style by class."""
+"""The frame of a page, which may load nothing, and lines over time as SVG, in the colours of its style."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Final
 
 LABEL_GAP: Final = 15
@@ -45,7 +46,6 @@ class Span:
 class Chart:
     key: str
     """A prefix that makes the IDs of this chart unique on the page."""
-    heading: str
     title: str
     """The title for screen readers, with more detail than the heading beside it."""
     description: str
@@ -173,3 +173,28 @@ def ticks(end: float, *, most: int) -> list[float]:
         days = -(-int(end) // (86_400 * (most - 1)))
         step = days * 86_400
     return [float(moment) for moment in range(0, int(end) + 1, step)]
+
+
+STYLE: Final = Path(__file__).with_name("style.css")
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def document(title: str, body: str) -> str:
+    """A whole page. `title` is text, `body` is HTML."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport"'
+        ' content="width=device-width,initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{escape(title)}</title>'
+        f"<style>{STYLE.read_text('utf-8')}</style></head><body>{body}</body></html>\n"
+    )
+
+
+def section(heading: str, note: str, content: str) -> str:
+    """A box of the page. `note` and `content` are HTML."""
+    below = f'<p class="muted">{note}</p>' if note else ""
+    return f"<section><h2>{escape(heading)}</h2>{below}{content}</section>"
+
+
+def facts(pairs: list[tuple[str, str]]) -> str:
+    """Short facts side by side: a value and what it is."""
+    return f'<ul class="facts">{"".join(f"<li><b>{escape(value)}</b><span>{escape(what)}</span></li>" for value, what in pairs)}</ul>'  # noqa: E501

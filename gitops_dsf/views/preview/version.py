@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.applicationsets import placements_followed
 from gitops_dsf.hub.maintenance import Maintenance
 from gitops_dsf.hub.scorers import counted_span
@@ -26,8 +25,6 @@ class FleetVersion:
 
     resolved: Resolved
     plan: Plan
-    diagnostics: tuple[Diagnostic, ...]
-    """Warnings."""
 
     @cached_property
     def delivered(self) -> tuple[Object, ...]:
@@ -103,4 +100,4 @@ def version_of(checked: Checked) -> FleetVersion | None:
     """Returns None if the repository has errors."""
     if checked.resolved is None or checked.plan is None:
         return None
-    return FleetVersion(resolved=checked.resolved, plan=checked.plan, diagnostics=checked.diagnostics)
+    return FleetVersion(resolved=checked.resolved, plan=checked.plan)

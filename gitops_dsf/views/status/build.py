@@ -40,8 +40,8 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
     if asked.placement is not None and not chosen.placements and inputs.knows(Part.PLACEMENTS):
         _check("Placement", asked.placement, {item.key for item in chosen.among})
     sets = [item for item in inputs.application_sets if item.rendered]
-    narrowed = asked.scorer is not None or asked.placement is not None
-    if narrowed:
+    keys = None
+    if asked.scorer is not None or asked.placement is not None:
         keys = {item.key for item in chosen.placements}
         sets = [item for item in sets if keys & {f"{item.namespace}/{name}" for name in item.placements}]
     applications = application_views(sets, inputs)
@@ -61,18 +61,8 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
         eligible={view.placement: clusters for view, clusters in views},
         applications=applications,
         unread=tuple(inputs.unread[part] for part in Part if part in inputs.unread),
-        queue=queue_view(
-            inputs.moves,
-            placements={item.key for item in chosen.placements} if narrowed else None,
-            cluster=asked.cluster,
-        ),
-        refuges=tuple(
-            failover_views(
-                inputs,
-                placements={item.key for item in chosen.placements} if narrowed else None,
-                cluster=asked.cluster,
-            )
-        ),
+        queue=queue_view(inputs.moves, placements=keys, cluster=asked.cluster),
+        refuges=tuple(failover_views(inputs, placements=keys, cluster=asked.cluster)),
     )
 
 
