@@ -56,7 +56,7 @@ class Hub:
         value.
         """
         found = self._published()
-        runs = self._fleet.runs_on
+        runs = self._fleet.resolved.runs_on
         return [
             f"{resource} on {cluster}"
             for resource, scorer in self._fleet.by_resource.items()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.plan import Plan, build
 from gitops_dsf.render.limits import check_limits
-from gitops_dsf.repository.load import Loaded, load
+from gitops_dsf.repository.load import Known, Loaded, load
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
@@ -32,12 +32,12 @@ class Checked:
         return None if self.plan is None else self.plan.resolved
 
 
-def check(root: Path) -> Checked:
-    """Loads a repository and runs every check, including those of output sizes.
+def check(root: Path, *, known: Known | None = None) -> Checked:
+    """Loads a repository and runs every check, including those of output sizes. `known` is as in `load`.
 
     Raises RepositoryError when the repository cannot be read.
     """
-    return check_loaded(load(root))
+    return check_loaded(load(root, known=known))
 
 
 def check_loaded(loaded: Loaded) -> Checked:

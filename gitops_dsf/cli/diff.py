@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from gitops_dsf.diagnostics import Diagnostic
     from gitops_dsf.pipeline import Checked
+    from gitops_dsf.repository.load import Known
     from gitops_dsf.repository.revision import Base
     from gitops_dsf.views.preview.build import Preview
     from gitops_dsf.views.preview.version import FleetVersion
@@ -92,11 +93,12 @@ def run(args: argparse.Namespace) -> int:
 
     check_is_folder(args.directory)
     base = find_base(args.directory, args.base, head=args.head or "HEAD")
-    before = _at(base, base.commit)
+    known: Known = {}
+    before = _at(base, base.commit, known)
     if args.head is None:
-        after = _side(check(args.directory), files=tuple(_on_disk(args.directory / RENDERED)))
+        after = _side(check(args.directory, known=known), files=tuple(_on_disk(args.directory / RENDERED)))
     elif (commit := base.repository.commit(args.head)) is not None:
-        after = _at(base, commit)
+        after = _at(base, commit, known)
     else:
         raise UsageError(f"there is no revision {args.head} in this clone")
     preview, evidence = _preview(args, base, before, after)
@@ -208,7 +210,7 @@ def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
         raise RepositoryError(f"cannot read {error.filename}: {error.strerror}") from error
 
 
-def _at(base: "Base", commit: str) -> _Side:
+def _at(base: "Base", commit: str, known: "Known") -> _Side:
     from gitops_dsf.pipeline import check
     from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
     from gitops_dsf.repository.revision import checkout, paths_at
@@ -216,12 +218,12 @@ def _at(base: "Base", commit: str) -> _Side:
     with checkout(base.repository, commit) as root:
         if not any((root / name).exists() for name in (SETTINGS_FILE, *FOLDERS)):
             return _Side(fleet=None, errors=(), absent=True)
-        return _side(check(root), files=tuple(paths_at(base.repository, commit, RENDERED)))
+        return _side(check(root, known=known), files=tuple(paths_at(base.repository, commit, RENDERED)))
 
 
 def fleet_at(base: "Base") -> "FleetVersion | None":
     """The fleet repository at a commit; None if there is none or it has errors."""
-    return _at(base, base.commit).fleet
+    return _at(base, base.commit, {}).fleet
 
 
 def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:

@@ -2,9 +2,9 @@
 shared.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
@@ -111,7 +111,6 @@ class Score(Struct, frozen=True, gc=False):
         return ((name, value) for name, value in zip(self.names, self.raw, strict=False) if value is not None)
 
 
-T = TypeVar("T")
 Scores = Mapping[str, Mapping[str, Score]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
@@ -126,9 +125,7 @@ class Interner:
     """Shares equal parts of scores: times, names and values. In a fleet, nearly all parts are equal."""
 
     def __init__(self) -> None:
-        self._moments: dict[datetime, datetime] = {}
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._values: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._kept: dict[Hashable, Any] = {}
 
     def score(
         self,
@@ -140,9 +137,13 @@ class Interner:
         on_hub: bool = False,
     ) -> Score:
         """Returns a score made of shared parts."""
-        if valid_until is not None:
-            valid_until = _shared(self._moments, valid_until)
-        return Score(valid_until, _shared(self._names, names), _shared(self._values, values), raw, on_hub)
+        kept = self._kept
+        if len(kept) >= MOST_KEPT:
+            kept.clear()  # a program that runs for months sees many that are long gone
+        shared = kept.setdefault
+        return Score(
+            shared(valid_until, valid_until), shared(names, names), shared(values, values), raw, on_hub
+        )
 
     def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> Score:
         """Returns the score of a status."""
@@ -153,12 +154,6 @@ class Interner:
             tuple([item.value for item in items]),
             on_hub=on_hub,
         )
-
-
-def _shared(kept: dict[T, T], part: T) -> T:
-    if len(kept) >= MOST_KEPT:
-        kept.clear()  # a program that runs for months sees many that are long gone
-    return kept.setdefault(part, part)
 
 
 def score_of(

@@ -121,24 +121,31 @@ class Hub:
         with self._asking():
             return self._server.get(path, accept=accept, **params)
 
-    def items(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[msgspec.Raw]:
-        """Yields every object of a resource, not decoded, page by page. Raises ApiError and HubError."""
+    def items(
+        self, path: str, of: type[ListPage] = ListPage, /, *, accept: str = JSON, **selector: str
+    ) -> Iterator[Any]:
+        """Yields every object of a resource, page by page: as `of` decodes it, and not decoded where that
+        cannot decode the page. Raises ApiError and HubError.
+        """
         found = self._server.pages(path, accept=accept, **selector)
         while True:
             with self._asking():
                 page = next(found, None)
             if page is None:
                 return
-            listed = self.decode(path, page.content, ListPage)
-            yield from listed.items or ()
+            try:
+                listed = msgspec.json.decode(page.content, type=of)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                listed = self.decode(path, page.content, ListPage)
             page.taken(count=len(listed.items or ()), more=listed.metadata.more)
+            yield from listed.items or ()
 
     def lacks(self, part: Unread) -> str:
         """Says that nothing can be shown without a part."""
         hint = "; this cluster is not an OCM hub" if part.why is Why.NOT_INSTALLED else ""
         return f"context {self.context}: {part}{hint}"
 
-    def decode(self, path: str, content: bytes, kind: type[T]) -> T:
+    def decode(self, path: str, content: bytes | bytearray, kind: type[T]) -> T:
         """Decodes an answer. Raises HubError if it has another shape."""
         try:
             return msgspec.json.decode(content, type=kind)
@@ -149,14 +156,15 @@ class Hub:
     def read(
         self,
         resource: Resource,
-        project: Callable[[msgspec.Raw], T],
+        project: Callable[[Any], T],
         *,
+        of: type[ListPage] = ListPage,
         labels: str = "",
         name: str = "",
         metadata_only: bool = False,
     ) -> tuple[T, ...] | Unread:
-        """Returns every object, each reduced by `project` while its page is read. Raises HubError when the
-        hub does not answer.
+        """Returns every object of `items`, each reduced by `project` while its page is read. Raises HubError
+        when the hub does not answer.
         """
         query = {
             **({"labelSelector": labels} if labels else {}),
@@ -164,7 +172,7 @@ class Hub:
         }
         accept = METADATA_ONLY if metadata_only else JSON
         try:
-            return tuple(map(project, self.items(resource.path, accept=accept, **query)))
+            return tuple(map(project, self.items(resource.path, of, accept=accept, **query)))
         except ApiError as error:
             return self._unread(resource, error, verb="list")
         except msgspec.ValidationError as error:

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from dsf_runtime.apianswers import ListPage
 from dsf_wire.constants import ADDON_NAME, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.ownership import FieldsOwner
 from dsf_wire.suspended import score_names
@@ -161,6 +162,18 @@ def _snapshot(hub: Hub, parts: "_Parts", scores: "_Scores") -> Snapshot:
     )
 
 
+class _Page(ListPage, frozen=True):
+    """A page of scores: nearly all pages have only scores that can be decoded."""
+
+    items: list[AddOnPlacementScore] | None = None  # type: ignore[assignment]
+
+
+class _OwnedPage(ListPage, frozen=True):
+    """The same with managedFields."""
+
+    items: list[OwnedScore] | None = None  # type: ignore[assignment]
+
+
 class _Scores:
     """What a view needs of AddOnPlacementScores. Each is reduced while its page is read."""
 
@@ -175,8 +188,8 @@ class _Scores:
         which other programs write scores.
         """
         self._resources, self._needed = resources, needed
-        model = OwnedScore if owners else AddOnPlacementScore
-        self._decoder: msgspec.json.Decoder[OwnedScore | AddOnPlacementScore] = msgspec.json.Decoder(model)
+        self._page: type[ListPage] = _OwnedPage if owners else _Page
+        self._model: type[AddOnPlacementScore | OwnedScore] = OwnedScore if owners else AddOnPlacementScore
         self._interner = Interner()
         self._names: dict[str, str] = {}
         self._others: dict[tuple[FieldsOwner, ...], tuple[str, ...]] = {}
@@ -195,25 +208,18 @@ class _Scores:
         if needed is not None and len(needed) <= BY_NAME and (total := hub.count(SCORES)) is not None:
             names, self.skipped = sorted(needed), total
         for name in names:
-            found = hub.read(SCORES, self._take, name=name)
+            found = hub.read(SCORES, self._take, of=self._page, name=name)
             if isinstance(found, Unread):
                 return found
             if name:
                 self.skipped = max(0, self.skipped - len(self.tables.get(name, ())))
         return None
 
-    def _take(self, raw: msgspec.Raw) -> None:
+    def _take(self, found: AddOnPlacementScore | OwnedScore | msgspec.Raw) -> None:
         """Takes a score. One that cannot be decoded has no items."""
-        try:
-            item = self._decoder.decode(raw)
-        except msgspec.ValidationError as error:
-            try:
-                item = AddOnPlacementScore(msgspec.json.decode(raw, type=BareScore).metadata)
-            except msgspec.ValidationError:
-                return
-            name, cluster = item.metadata.name, item.metadata.namespace or ""
-            if self._needed is None or name in self._needed:
-                self.unreadable.append(unreadable(name, cluster, problem_of(error)))
+        item = self._decoded(found) if isinstance(found, msgspec.Raw) else found
+        if item is None:
+            return
         metadata = item.metadata
         name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
         if self._resources is not None and ours != (name in self._resources):
@@ -230,6 +236,18 @@ class _Scores:
         if name not in self.tables:
             self.tables[name] = {}
         self.tables[name][self._names.setdefault(cluster, cluster)] = self._interner.of(item.status)
+
+    def _decoded(self, raw: msgspec.Raw) -> AddOnPlacementScore | OwnedScore | None:
+        try:
+            return msgspec.json.decode(raw, type=self._model)
+        except msgspec.ValidationError as error:
+            try:
+                metadata = msgspec.json.decode(raw, type=BareScore).metadata
+            except msgspec.ValidationError:
+                return None
+            if self._needed is None or metadata.name in self._needed:
+                self.unreadable.append(unreadable(metadata.name, metadata.namespace or "", problem_of(error)))
+            return AddOnPlacementScore(metadata)
 
 
 class _Parts:

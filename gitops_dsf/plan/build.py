@@ -110,7 +110,8 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
     scorers = {scorer.name: scorer for scorer in resolved.scorers if not scorer.spec.on_hub}
     summaries: dict[int, Summary] = {}
     """Of each scorer and variant. Each is computed once, and the renderer reuses its bytes."""
-    sources: dict[tuple[str, ...], tuple[str, ...]] = {}
+    parts: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    """Of the scorers of a cluster, those on its agent and their MetricSources."""
     configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
     egress = resolved.repository.spec.agent.egress
     works = []
@@ -118,10 +119,12 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
         name = cluster.metadata.name
         if name not in resolved.agents:
             continue
-        names = tuple(scorer for scorer in resolved.targets[name] if scorer in scorers)
-        if names not in sources:
-            sources[names] = _sources_of([scorers[scorer] for scorer in names])
-        key = names, tuple(resolved.source_variants[source].get(name) for source in sources[names])
+        targets = resolved.targets[name]
+        if targets not in parts:
+            names = tuple(scorer for scorer in targets if scorer in scorers)
+            parts[targets] = names, _sources_of([scorers[scorer] for scorer in names])
+        names, sources = parts[targets]
+        key = names, tuple(resolved.source_variants[source].get(name) for source in sources)
         configuration = configurations.get(key)
         if configuration is None:
             chosen = [resolved.on_cluster(scorers[scorer], name) for scorer in names]

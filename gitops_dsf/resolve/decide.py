@@ -41,6 +41,10 @@ def _decide(context: Context) -> Resolved:
     carried = sorted(
         declared.carried, key=lambda item: (item.document.kind, item.name, context.namespace_of(item))
     )
+    runs_on = {
+        scorer.name: frozenset[str]() if scorer.spec.suspend else context.target_clusters[scorer.name]
+        for scorer in scorers
+    }
     return Resolved(
         repository=repository.value,
         scorers=scorers,
@@ -50,7 +54,8 @@ def _decide(context: Context) -> Resolved:
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
         masks=context.masks,
         maintenance=tuple(item.value for item in declared.maintenance),
-        targets=targets(scorers, context.target_clusters, context.inventory),
+        runs_on=runs_on,
+        targets=targets(runs_on, context.inventory),
         source_variants={
             name: {cluster: variant.index for variant in source.variants for cluster in variant.clusters}
             for name, source in context.sources.items()

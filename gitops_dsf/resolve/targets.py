@@ -45,15 +45,12 @@ def target_clusters(
     return found
 
 
-def targets(
-    scorers: Sequence[EffectiveScorer], clusters_of: Mapping[str, frozenset[str]], inventory: ClusterInventory
-) -> dict[str, tuple[str, ...]]:
-    """Sorted names of the scorers that run on each cluster, by name. A suspended scorer runs nowhere."""
+def targets(runs_on: Mapping[str, frozenset[str]], inventory: ClusterInventory) -> dict[str, tuple[str, ...]]:
+    """Sorted names of the scorers that run on each cluster, by name."""
     running: dict[str, list[str]] = {name: [] for name in sorted(inventory.clusters)}
-    for scorer in sorted(scorers, key=lambda item: item.name):
-        if not scorer.spec.suspend:
-            for cluster in clusters_of[scorer.name]:
-                running[cluster].append(scorer.name)
+    for scorer, clusters in sorted(runs_on.items()):
+        for cluster in clusters:
+            running[cluster].append(scorer)
     return {cluster: tuple(names) for cluster, names in running.items()}
 
 

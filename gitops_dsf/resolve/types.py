@@ -1,6 +1,5 @@
 """The result of resolving: frozen values, sorted by name. Nothing is rendered yet."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,6 +74,8 @@ class Resolved:
     scoring_config: DynamicScoringConfig | None
     masks: tuple[Mask, ...]
     maintenance: tuple[Maintenance, ...]
+    runs_on: Mapping[str, frozenset[str]]
+    """For each complete scorer, the clusters that it scores. Suspended scorers score none."""
     targets: Mapping[str, tuple[str, ...]]
     """For each cluster, the sorted names of the scorers that score it, wherever they run. Every cluster has
     an entry; suspended scorers are in none.
@@ -108,9 +109,8 @@ class Resolved:
         Changed scores add at most one write per publish.minIntervalSeconds. Their number is not known from
         files.
         """
-        clusters = Counter(name for names in self.targets.values() for name in names)
         return sum(
-            clusters[scorer.name] / max(scorer.ttl_seconds / 2, 1)
+            len(self.runs_on[scorer.name]) / max(scorer.ttl_seconds / 2, 1)
             for scorer in self.scorers
             if scorer.spec.score_destination == "AddOnPlacementScore"
         )

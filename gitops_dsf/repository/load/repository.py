@@ -8,7 +8,7 @@ from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.load.document import Document
 from gitops_dsf.repository.load.names import SETTINGS_FILE
-from gitops_dsf.repository.load.parse import parse
+from gitops_dsf.repository.load.parse import Parsed, parse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +31,15 @@ class Loaded:
         return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
-def load(root: Path) -> Loaded:
-    """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read."""
+Known = dict[tuple[str, str], Parsed]
+"""What is in files that were parsed, by path and text."""
+
+
+def load(root: Path, *, known: Known | None = None) -> Loaded:
+    """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read.
+
+    With `known`, two versions of a repository parse a file that is the same in both once.
+    """
     files, diagnostics = discover(root)
     if not files and not diagnostics:
         message = (
@@ -43,8 +50,11 @@ def load(root: Path) -> Loaded:
             hint = "the fleet repository is the folder above: name that one"
         diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
     documents: list[Document] = []
+    known = {} if known is None else known
     for file, text in files.items():
-        found, mistakes = parse(file=file, text=text)
+        if (file, text) not in known:
+            known[file, text] = parse(file=file, text=text)
+        found, mistakes = known[file, text]
         documents += found
         diagnostics += mistakes
     return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))

@@ -367,7 +367,7 @@ class BacktestBuilder:
             summary = msgspec.structs.replace(summary, publish=rule)
         return {
             cluster: Publication(scorer=summary, cluster=cluster, grid=grid)
-            for cluster in sorted(fleet.runs_on[item.name])
+            for cluster in sorted(fleet.resolved.runs_on[item.name])
         }
 
     def _run(self, side: _Side, tracks: Tracks, begin: float, stop: Callable[[], bool]) -> Backtest:

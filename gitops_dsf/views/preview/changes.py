@@ -218,11 +218,11 @@ def _changed(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
 
 def _targets(base: FleetVersion | None, head: FleetVersion) -> tuple[int, int]:
     """How many clusters gain a scorer, and how many lose one, with those that join or leave the inventory."""
-    old, new = base.resolved.targets if base else {}, head.resolved.targets
-    names = {*old, *new}
-    gaining = sum(not set(new.get(name, ())) <= set(old.get(name, ())) for name in names)
-    losing = sum(not set(old.get(name, ())) <= set(new.get(name, ())) for name in names)
-    return gaining, losing
+    old, new = base.resolved.runs_on if base else {}, head.resolved.runs_on
+    none = frozenset[str]()
+    gaining = none.union(*(clusters - old.get(name, none) for name, clusters in new.items()))
+    losing = none.union(*(clusters - new.get(name, none) for name, clusters in old.items()))
+    return len(gaining), len(losing)
 
 
 def _works(fleet: FleetVersion) -> dict[str, object]:

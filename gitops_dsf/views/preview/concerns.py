@@ -119,7 +119,7 @@ def _counting(fleet: FleetVersion) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, item in fleet.scorers.items():
         if SOURCE_TYPE in {item.source_type, *(variant.source_type for variant in item.variants)}:
-            for cluster in fleet.runs_on.get(name, frozenset()):
+            for cluster in fleet.resolved.runs_on.get(name, frozenset()):
                 if fleet.resolved.on_cluster(item, cluster).source_type == SOURCE_TYPE:
                     found.setdefault(cluster, name)
     return found

@@ -55,14 +55,17 @@ def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapsho
 
 def _follow(shift: Shift, table: Mapping[str, Score]) -> tuple[dict[str, Score], dict[str, Unknown]]:
     """All AddOnPlacementScores of one name."""
-    known: dict[str, Score] = {}
+    known = dict(table)
     unknown: dict[str, Unknown] = {}
-    for cluster in sorted({*table, *shift.ran, *shift.runs}):
-        present = after = table.get(cluster)
+    touched = (shift.ran ^ shift.runs) | shift.elsewhere
+    if shift.effect is not Effect.NONE:
+        touched |= shift.runs
+    for cluster in sorted(touched):
+        present = after = known.pop(cluster, None)
         why = ""
         if cluster not in shift.runs:
             # An agent removes the scores of a scorer that its configuration does not name any more.
-            after = None if cluster in shift.ran else present
+            after = None
         elif cluster not in shift.ran:
             why = "it has not run on this cluster yet"
         elif shift.effect is Effect.UNKNOWN:

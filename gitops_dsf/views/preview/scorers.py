@@ -83,8 +83,8 @@ def altered(change: ScorerChange, base: FleetVersion | None, head: FleetVersion)
     """Clusters that keep a scorer and whose scores may differ after the change."""
     if change.effect is Effect.NONE:
         return frozenset(change.other_source)
-    ran = base.runs_on.get(change.name, frozenset()) if base else frozenset[str]()
-    return ran & head.runs_on.get(change.name, frozenset())
+    ran = base.resolved.runs_on.get(change.name, frozenset()) if base else frozenset[str]()
+    return ran & head.resolved.runs_on.get(change.name, frozenset())
 
 
 def rescored(
@@ -121,8 +121,8 @@ def shift_of(
     head: FleetVersion,
 ) -> Shift:
     """What a change does to a scorer that is in the base as `before` and in the head as `after`."""
-    ran = base.runs_on[before.name] if base and before else frozenset[str]()
-    runs = head.runs_on[after.name] if after else frozenset[str]()
+    ran = base.resolved.runs_on[before.name] if base and before else frozenset[str]()
+    runs = head.resolved.runs_on[after.name] if after else frozenset[str]()
     effect, elsewhere = Effect.NONE, frozenset[str]()
     causes: tuple[str, ...] = ()
     if base and before and after:

@@ -83,15 +83,6 @@ class FleetVersion:
         }
 
     @cached_property
-    def runs_on(self) -> Mapping[str, frozenset[str]]:
-        """For each scorer, the clusters that it runs on. Suspended scorers run nowhere."""
-        found: dict[str, set[str]] = {name: set() for name in self.scorers}
-        for cluster, names in self.resolved.targets.items():
-            for name in names:
-                found[name].add(cluster)
-        return {name: frozenset(clusters) for name, clusters in found.items()}
-
-    @cached_property
     def cluster_names(self) -> frozenset[str]:
         return frozenset(item.metadata.name for item in self.resolved.clusters)
 

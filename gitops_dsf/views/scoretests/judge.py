@@ -255,7 +255,7 @@ def _not_running(story: Story, cluster: str, name: str | None) -> str:
         return f"{name} does not publish: its scoreDestination is {scorer.spec.score_destination}"
     if scorer.spec.suspend:
         return f"{name} is suspended, so it runs nowhere"
-    if cluster not in story.fleet.runs_on[name]:
+    if cluster not in story.fleet.resolved.runs_on[name]:
         return f"{name} does not run on {cluster}: its clusterSelector, or a mask, leaves the cluster out"
     if story.gives_metrics and (why := not_evaluated(scorer)):
         return f"the metrics of the test do not count for {name}, because {why}; give series of it"

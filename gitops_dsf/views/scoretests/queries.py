@@ -91,7 +91,7 @@ def questions(
         scorer = fleet.scorers[name]
         if not_evaluated(scorer):
             continue
-        for cluster in sorted(fleet.runs_on[name]):
+        for cluster in sorted(fleet.resolved.runs_on[name]):
             here = (each for each in given.metrics if each.cluster in {None, cluster})
             metrics = tuple((each.series, each.values) for each in here)
             if not metrics or (name, cluster) in with_series:

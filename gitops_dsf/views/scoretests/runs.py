@@ -61,8 +61,8 @@ def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: f
     """Runs all scorers of a test. Times are Unix seconds. `answers`: of queries over given metrics."""
     found: dict[str, dict[str, ScorerOnCluster]] = {}
     for (name, cluster), inputs in _inputs(given, fleet, answers).items():
-        scorer = fleet.scorers[name]
-        if cluster in fleet.runs_on[name] and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
+        scorer, runs_on = fleet.scorers[name], fleet.resolved.runs_on[name]
+        if cluster in runs_on and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
             summary = summarise(fleet.resolved.on_cluster(scorer, cluster))
             done = _run(summary, cluster, inputs, start=start, end=end)
             found.setdefault(scorer.resource_name, {})[cluster] = done

@@ -128,7 +128,7 @@ class ApiServer:
         if answer is None:
             msg = f"{method} {path}: the answer has more than {ANSWER_BYTES} bytes"
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
-        return answer
+        return bytes(answer)
 
     async def get(self, path: str, **params: str) -> bytes:
         """Reads one object. Raises ApiError."""
@@ -167,7 +167,7 @@ class ApiServer:
             del content
         return metadata.resource_version
 
-    async def page(self, path: str, paging: Paging, *, accept: str = JSON) -> bytes | None:
+    async def page(self, path: str, paging: Paging, *, accept: str = JSON) -> bytearray | None:
         """The next page of a list, not decoded; None if it is too large. Raises ApiError."""
         headers = {"Accept": accept}
         return await self._send("GET", path, params=paging.params(), headers=headers, most=paging.most)
@@ -219,7 +219,7 @@ class ApiServer:
         most: int,
         content: bytes | None = None,
         seconds: float | None = None,
-    ) -> bytes | None:
+    ) -> bytearray | None:
         """The body of the answer, None if it is larger than ``most``. Sends the request once more with new
         credentials after a 401.
 
@@ -290,14 +290,14 @@ class ApiServer:
             yield response
 
     def _refused(
-        self, what: str, connection: Connection, response: httpx.Response, content: bytes | None
+        self, what: str, connection: Connection, response: httpx.Response, content: bytearray | None
     ) -> ApiError:
         """The error for an error status."""
         try:
             decoded = msgspec.json.decode(content or b"")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             decoded = None
-        message = decoded.get("message") if isinstance(decoded, dict) else content
+        message = decoded.get("message") if isinstance(decoded, dict) else bytes(content or b"")
         words = excerpt(message if isinstance(message, str | bytes) else "") or response.reason_phrase
         status = response.status_code
         return ApiError(
@@ -327,15 +327,17 @@ def _event(what: str, line: bytes) -> WatchEvent:
         raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error
 
 
-async def _body(response: httpx.Response, *, most: int) -> bytes | None:
+async def _body(response: httpx.Response, *, most: int) -> bytearray | None:
     """The body, or None if it is larger than ``most``; then the rest is not read."""
     try:
-        return bytes(await answers.read(response, limit=most))
+        return await answers.read(response, limit=most)
     except answers.TooLargeError:
         return None
 
 
-async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) -> tuple[ListMetadata, int]:
+async def _take(
+    path: str, content: bytearray, take: Callable[[msgspec.Raw], None]
+) -> tuple[ListMetadata, int]:
     """Calls ``take`` with every item of a page. Returns its metadata and the number of items."""
     try:
         listing = msgspec.json.decode(content, type=ListPage)

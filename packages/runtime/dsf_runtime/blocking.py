@@ -21,7 +21,7 @@ T = TypeVar("T")
 class Page:
     """A page of a list, not decoded. Call ``taken`` before you ask for the next page."""
 
-    content: bytes
+    content: bytearray
     paging: Paging
     request_next: Callable[[], None] = lambda: None
 
@@ -95,7 +95,7 @@ class BlockingApiServer:
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
         """Yields the pages of a list. Raises ApiError; status 410 means that the list must be read again."""
         paging = Paging(selector)
-        coming: list[Future[bytes | None]] = []
+        coming: list[Future[bytearray | None]] = []
 
         def request_next() -> None:
             if paging.params() is not None:
