@@ -5,21 +5,25 @@ a signal.
 """
 
 import argparse
+import fcntl
+import shutil
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from demo.folder import emptied
 from demo.narrator import Narrator
-from demo.signals import Stop, StoppedError
+from demo.programs import Stop, StoppedError
 from demo.stage import EXAMPLES, FAST, FULL, Stage
 from demo.story import STEPS, Story, commands, loads, shown
 from gitops_dsf.errors import GitopsDsfError
 
+MARKER: Final = ".gitops-dsf-demo"
+"""A file in the folder that a demo makes and keeps. docs/start/quickstart.md says what else is in it."""
 DESCRIPTION = """\
 The whole loop on this machine: a fleet repository in git, real agents and scoring APIs, scores, decisions, a
 pull request with its preview, and load that moves an application. No Kubernetes and no network; about a
@@ -57,6 +61,37 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--fast", action="store_true", help="the same story with less time to watch")
     return parser
+
+
+@contextmanager
+def emptied(folder: Path) -> Iterator[Path]:
+    """Yields the absolute path, and holds a lock. Raises GitopsDsfError if the folder holds anything else, or
+    another demo runs in it.
+    """
+    root = folder.resolve()
+    marker = root / MARKER
+    if root.exists() and not marker.is_file() and (not root.is_dir() or any(root.iterdir())):
+        raise GitopsDsfError(
+            f"{root} is there and no demo made it: remove it, or name another folder with --out"
+        )
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        lock = marker.open("a", encoding="utf-8")
+    except OSError as error:
+        raise GitopsDsfError(f"{error.filename or root} cannot be used: {error.strerror or error}") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise GitopsDsfError(
+                f"a demo is running in {root}: end it with Ctrl-C, or name another folder with --out"
+            ) from error
+        for item in root.iterdir():
+            if item.is_dir() and not item.is_symlink():
+                shutil.rmtree(item)
+            elif item.name != MARKER:
+                item.unlink()
+        yield root
 
 
 def _run(args: argparse.Namespace, stop: Stop) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from demo.history import Command
-from demo.signals import Stop
+from demo.programs import Stop
 from gitops_dsf.errors import GitopsDsfError
 
 CONTENT: Final = Path(__file__).with_name("repository")

@@ -1,8 +1,13 @@
-"""The history of a demo: scores and decisions over time, events, and moves. Times are Unix seconds."""
+"""The history of a demo: scores and decisions over time, events, moves, and the raw scores of the agents.
+Times are Unix seconds.
+"""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,3 +106,40 @@ def _against(lead: float, stickiness: float) -> str:
     if lead > stickiness:
         return f"more than the stickiness of {stickiness:g}"
     return f"less than the stickiness of {stickiness:g} by now: the scores changed after the decision"
+
+
+class Recording:
+    """Raw scores as a metric store would keep them, a sample for each second. Times never go back."""
+
+    def __init__(self) -> None:
+        self._samples: dict[tuple[str, str], dict[int, float]] = {}
+        """By score name and cluster, then by second."""
+
+    def add(self, now: float, raw: Mapping[str, Mapping[str, float]]) -> None:
+        """Adds raw scores by cluster, then by score name. Seconds without a look have the value before."""
+        second = math.ceil(now)
+        for cluster, scores in raw.items():
+            for name, value in scores.items():
+                samples = self._samples.setdefault((name, cluster), {})
+                last = next(reversed(samples), second)
+                samples |= dict.fromkeys(range(last + 1, second), samples.get(last, value))
+                samples[second] = value
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first second at which every series has a sample, and the last one."""
+        return (
+            max(min(samples) for samples in self._samples.values()),
+            min(max(samples) for samples in self._samples.values()),
+        )
+
+    def answer(self) -> dict[str, Any]:
+        """What /api/v1/query_range would answer, with a point every second."""
+        rows = [
+            {
+                "metric": {"__name__": METRIC, SCORE_NAME_LABEL: name, CLUSTER_LABEL: cluster},
+                "values": [(second, repr(value)) for second, value in samples.items()],
+            }
+            for (name, cluster), samples in sorted(self._samples.items())
+        ]
+        return {"status": "success", "data": {"resultType": "matrix", "result": rows}}

@@ -6,20 +6,22 @@ The proxy is the cluster's Prometheus, too: it answers the queries of the demo's
 """
 
 import json
-import sys
-import threading
+import math
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
+import numpy as np
 
-from demo.load import ClusterLoad
+from tests.support.threadserver import Handler, ThreadServer
 
 HOST: Final = "127.0.0.1"
+NOISE_PERCENT: Final = 0.8
 _OF_THE_CONNECTION: Final = frozenset(
     {"connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "trailer", "upgrade"}
 )
@@ -28,6 +30,39 @@ CPU: Final = "100 * avg(instance:node_cpu_utilisation:rate5m)"
 """Of a recording rule of the node mixin of kube-prometheus."""
 CORES: Final = "sum by (label_node_kubernetes_io_instance_type) (cluster:capacity_cpu_cores:sum)"
 """Of a recording rule that many distributions ship: vCPUs by instance type."""
+
+
+@dataclass(kw_only=True)
+class ClusterLoad:
+    """CPU use of one cluster as a function of time. A given time always has the same value."""
+
+    cluster: str
+    percent: float
+    """Before the first change."""
+    instance_type: str
+    cores: int
+    points: list[tuple[float, float]] = field(default_factory=list)
+    """Unix seconds and percentages, between which the load changes evenly."""
+
+    def turn(self, to: float, *, seconds: float, now: float) -> None:
+        """Starts a change of the load to ``to`` percent within ``seconds``."""
+        past = [point for point in self.points if point[0] < now]
+        self.points = [*past, (now, self.mean(now)), (now + seconds, to)]
+
+    def mean(self, when: float) -> float:
+        """The percentage without noise."""
+        if not self.points:
+            return self.percent
+        times, percents = zip(*self.points, strict=True)
+        return float(np.interp(when, times, percents))
+
+    def at(self, when: float) -> float:
+        """The percentage with a little noise, 0 to 100."""
+        phase = zlib.crc32(self.cluster.encode()) % 7
+        noise = NOISE_PERCENT * (math.sin(when / 1.9 + phase) + math.sin(when / 0.7 + 2 * phase)) / 2
+        return min(max(self.mean(when) + noise, 0.0), 100.0)
+
+
 Answer = Callable[[ClusterLoad, float], tuple[dict[str, str], float]]
 """The labels and the value of the only series at a time."""
 QUERIES: Final[Mapping[str, Answer]] = {
@@ -41,69 +76,35 @@ QUERIES: Final[Mapping[str, Answer]] = {
 """The queries that the Prometheus knows."""
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's signature
-        """Ignores clients that disconnected, such as an agent that got a new configuration
-        during a request.
-        """
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
 @contextmanager
 def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
     """Serves on a free port in threads, and yields its `host:port`. ``services`` maps `host:port` in the
     cluster to `host:port` on this machine. Other names are answered with 502.
     """
 
-    class Proxy(BaseHTTPRequestHandler):
+    class Proxy(Handler):
         protocol_version = "HTTP/1.1"
-        timeout = 60
-        disable_nagle_algorithm = True
 
-        def do_GET(self) -> None:
-            self._serve()
-
-        def do_POST(self) -> None:
-            self._serve()
-
-        def _serve(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            url = urlsplit(self.path)
+        def serve(self) -> None:
+            body, url = self.body(), urlsplit(self.path)
             if target := services.get(url.netloc):
                 asked = url._replace(netloc=target).geturl()
                 kept = [item for item in self.headers.items() if item[0].lower() not in _OF_THE_CONNECTION]
                 try:
                     found = client.request(self.command, asked, content=body, headers=kept)
                 except httpx.HTTPError as error:
-                    self._answer(502, f"{url.netloc} of {load.cluster}: {error}".encode())
+                    self.send(502, f"{url.netloc} of {load.cluster}: {error}".encode())
                 else:
-                    self._answer(found.status_code, found.content)
+                    self.send(found.status_code, found.content)
             elif url.netloc == PROMETHEUS:
                 parameters = dict(parse_qsl(f"{url.query}&{body.decode('utf-8', 'replace')}"))
                 status, content = answer(load, url.path, parameters, now=time.time())
-                self._answer(status, json.dumps(content).encode())
+                self.send(status, json.dumps(content).encode())
             else:
-                self._answer(502, f"{load.cluster} has no service {url.netloc}".encode())
+                self.send(502, f"{load.cluster} has no service {url.netloc}".encode())
 
-        def _answer(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name for it
-            """Writes nothing, because the calling programs have their own logs."""
-
-    with httpx.Client(trust_env=False, timeout=30) as client, _Server((HOST, 0), Proxy) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
-        try:
-            yield f"{HOST}:{server.server_port}"
-        finally:
-            server.shutdown()
+    with httpx.Client(trust_env=False, timeout=30) as client, ThreadServer(Proxy) as server:
+        yield server.authority
 
 
 def answer(

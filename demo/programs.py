@@ -1,20 +1,61 @@
-"""Starts the programs of the demo, and stops all of them at its end."""
+"""Starts the programs of the demo, and stops all of them at its end. Ctrl-C, SIGTERM and a closed terminal
+are a request that is checked between two actions, never in the middle of one.
+"""
 
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from types import FrameType
+from typing import Final, TypeVar
 
-from demo.signals import Stop
 from gitops_dsf.errors import GitopsDsfError
 
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SLICE_SECONDS: Final = 0.1
 START_SECONDS = 30.0
 STOP_SECONDS = 6.0
 TAIL_LINES = 12
 T = TypeVar("T")
+
+
+class StoppedError(Exception):
+    """A signal ended the demo. ``number`` is the signal's number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Stop:
+    """The request to end the demo."""
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+
+    def listen(self) -> None:
+        """Installs the signal handlers for the rest of the process."""
+        for number in SIGNALS:
+            signal.signal(number, self._asked)
+
+    def check(self) -> None:
+        """Raises StoppedError after a signal."""
+        if self._number is not None:
+            raise StoppedError(self._number)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleeps. Raises StoppedError soon after a signal."""
+        end = time.monotonic() + seconds
+        self.check()
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, _SLICE_SECONDS))
+            self.check()
+
+    def _asked(self, number: int, _frame: FrameType | None) -> None:
+        self._number = number
 
 
 class Programs:

@@ -12,13 +12,10 @@ from typing import Final
 import yaml
 
 from demo.fleet import PRODUCT, FleetRepository
-from demo.history import Event, History, Move, Observation
+from demo.history import Event, History, Move, Observation, Recording
 from demo.hub import Hub
-from demo.load import ClusterLoad
-from demo.network import HOST, network
-from demo.programs import Programs
-from demo.recording import Recording
-from demo.signals import Stop
+from demo.network import HOST, ClusterLoad, network
+from demo.programs import Programs, Stop
 from dsf_wire.constants import CONFIGMAP_NAME
 from gitops_dsf.resolve.rankings import STEADY_POINTS
 from gitops_dsf.simulator import Verdict

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from demo.history import Move
-from demo.load import ClusterLoad
 from demo.narrator import Narrator
-from demo.network import PROMETHEUS
+from demo.network import PROMETHEUS, ClusterLoad
 from demo.stage import EXAMPLES, QUERY_SCORER, SCORERS, Stage
 from gitops_dsf.errors import GitopsDsfError
 

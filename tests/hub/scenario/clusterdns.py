@@ -4,8 +4,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from demo.load import ClusterLoad
-from demo.network import network
+from demo.network import ClusterLoad, network
 
 
 class ClusterDns:
