@@ -8,7 +8,6 @@ the count of the first one while the API server has it, which is an hour.
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -40,17 +39,17 @@ class _CountedEvent(msgspec.Struct, frozen=True):
 class Events:
     """Writes Events into the namespace of their object. Never raises, and never waits for long."""
 
-    def __init__(self, *, api: HubApi, outcomes: Counter, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, *, api: HubApi, outcomes: Counter) -> None:
         """`outcomes` has the label outcome."""
-        self._api, self._outcomes, self._clock = api, outcomes, clock
-        self._left, self._at = float(BURST), clock()
+        self._api, self._outcomes = api, outcomes
+        self._left, self._at = float(BURST), monotonic()
         """Events that may be written now, and when that was computed: a token bucket."""
 
     async def say(self, about: Reference, reason: str, message: str, *, warning: bool = False) -> None:
         """Writes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
         message = shortened(message, most=MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
-        now = self._clock()
+        now = monotonic()
         self._left, self._at = min(BURST, self._left + (now - self._at) * PER_SECOND), now
         if self._left < 1:
             self._outcomes.labels(outcome="dropped").inc()

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -20,6 +20,12 @@ from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import RECONCILER
 
 LOG = logging.getLogger(__name__)
+DURATION: Final = 15
+"""Seconds from a renewal until another replica may take the Lease."""
+DEADLINE: Final = 12.0
+"""Seconds for which the own claim counts."""
+RENEW: Final = 2.0
+"""Seconds between two renewals."""
 
 
 class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
@@ -27,7 +33,7 @@ class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
 
 
 class Leadership:
-    """Holds one Lease in the hub namespace. Durations in seconds: `renew` < `deadline` < `duration`.
+    """Holds one Lease in the hub namespace.
 
     It leads as long as the hub answers within a third of the deadline: a renewal is a read and a write.
     """
@@ -38,18 +44,12 @@ class Leadership:
         api: ApiServer,
         namespace: str,
         identity: str,
-        duration: int = 15,
-        deadline: float = 12.0,
-        renew: float = 2.0,
-        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api = api
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._identity = identity
-        self._duration, self._deadline, self._renew = duration, deadline, renew
         self._seen: tuple[str, str] = ("", "")
         self._seen_at = self._sent_at = 0.0
-        self._clock = clock
         self.is_leader = False
 
     def left(self) -> float:
@@ -68,22 +68,22 @@ class Leadership:
                 words = f"the Lease cannot be taken: {error}"
             if taken:
                 # With a claim that is nearly over, renew it before it is used.
-                self.is_leader = self._left() >= self._deadline * 2 / 3
-                words = f"not leading: the hub takes more than {self._deadline / 3:g} s to answer"
+                self.is_leader = self._left() >= DEADLINE * 2 / 3
+                words = f"not leading: the hub takes more than {DEADLINE / 3:g} s to answer"
                 if self.is_leader:
                     words = f"leading as {self._identity}"
             if words != last:
                 LOG.info("%s", words)
                 last = words
             if not taken:
-                await asyncio.sleep(self._renew)
+                await asyncio.sleep(RENEW)
 
     async def keep(self) -> None:
         """Renews until it is cancelled. Raises LeaseLost when another one leads, or may lead."""
         try:
             while True:
                 # Count from the last renewal, not from its answer, which a slow hub delays.
-                await asyncio.sleep(max(0.1, self._sent_at + self._renew - self._clock()))
+                await asyncio.sleep(max(0.1, self._sent_at + RENEW - monotonic()))
                 try:
                     async with asyncio.timeout(max(0.1, self._left())):
                         if not await self._try():
@@ -91,12 +91,10 @@ class Leadership:
                             raise LeaseLost(msg)
                 except (ApiError, TimeoutError) as error:
                     if self._left() <= 0:
-                        msg = (
-                            f"no longer leading: the Lease was not renewed for {self._deadline:g} s: {error}"
-                        )
+                        msg = f"no longer leading: the Lease was not renewed for {DEADLINE:g} s: {error}"
                         raise LeaseLost(msg) from error
                     LOG.warning("Lease not renewed: %s", error)
-                    await asyncio.sleep(min(self._renew, self._left()))
+                    await asyncio.sleep(min(RENEW, self._left()))
         finally:
             self.is_leader = False
 
@@ -111,7 +109,7 @@ class Leadership:
             LOG.info("Lease not released: %s", error)
 
     def _left(self) -> float:
-        return self._sent_at + self._deadline - self._clock()
+        return self._sent_at + DEADLINE - monotonic()
 
     async def _try(self) -> bool:
         """Takes or renews the Lease once. False when another replica holds it or was faster."""
@@ -131,9 +129,9 @@ class Leadership:
         holder = str(spec.get("holderIdentity") or "")
         seen = (holder, str(spec.get("renewTime") or ""))
         if seen != self._seen:
-            self._seen, self._seen_at = seen, self._clock()
-        lasts = float(spec.get("leaseDurationSeconds") or self._duration)
-        if holder not in {"", self._identity} and self._clock() < self._seen_at + lasts:
+            self._seen, self._seen_at = seen, monotonic()
+        lasts = float(spec.get("leaseDurationSeconds") or DURATION)
+        if holder not in {"", self._identity} and monotonic() < self._seen_at + lasts:
             return False
         item["spec"] = self._spec(spec)
         return await self._write(self._api.replace, f"{self._path}/{RECONCILER}", item)
@@ -143,7 +141,7 @@ class Leadership:
         return {
             **before,
             "holderIdentity": self._identity,
-            "leaseDurationSeconds": self._duration,
+            "leaseDurationSeconds": DURATION,
             "acquireTime": before.get("acquireTime") if mine else _now(),
             "renewTime": _now(),
             "leaseTransitions": int(before.get("leaseTransitions") or 0) + (not mine and bool(before)),
@@ -153,7 +151,7 @@ class Leadership:
         self, send: Callable[[str, dict[str, Any]], Awaitable[bytes]], path: str, item: dict[str, Any]
     ) -> bool:
         """False when another replica was faster. The claim counts from the moment of sending."""
-        sent_at = self._clock()
+        sent_at = monotonic()
         try:
             await send(path, item)
         except ApiError as error:

@@ -43,12 +43,9 @@ class MaintenanceController:
     While the windows are not known, taints stay as they are.
     """
 
-    def __init__(self, shared: Shared, *, pause: float = PAUSE_SECONDS) -> None:
+    def __init__(self, shared: Shared) -> None:
         self._api, self._view, self._events = shared.api, shared.view, shared.events
-        self._pause = pause
         self._wake = asyncio.Event()
-        self.passes = 0
-        """Number of complete passes."""
         self._view.clusters.listen(lambda _key, _item: self._wake.set())
 
     async def run(self) -> None:
@@ -60,9 +57,8 @@ class MaintenanceController:
                 await self._look()
             except ApiError as error:
                 LOG.warning("maintenance is not carried out now: %s", error)
-            self.passes += 1
-            await asyncio.sleep(self._pause)
-            await happens_within(self._wake, seconds=INTERVAL_SECONDS - self._pause)
+            await asyncio.sleep(PAUSE_SECONDS)
+            await happens_within(self._wake, seconds=INTERVAL_SECONDS - PAUSE_SECONDS)
 
     async def _look(self) -> None:
         items, clusters = self._view.maintenance.current, self._view.clusters.items

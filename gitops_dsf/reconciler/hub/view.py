@@ -44,32 +44,23 @@ class HubView:
 
     def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, broken: Gauge) -> None:
         """`broken` shows which informers are, by the label resource."""
-        self.hub_namespace, self.argocd_namespace = hub_namespace, argocd_namespace
-        self.scorers = Informer(api=api, path=SCORERS.within(hub_namespace).path, project=scorer)
+        self.hub_namespace = hub = hub_namespace
+        self.argocd_namespace = argocd = argocd_namespace
+        self.scorers = Informer(api=api, path=SCORERS.within(hub).path, project=scorer)
         self.scores = ScoreInformer(api=api)
         self.clusters = Informer(api=api, path=CLUSTERS.path, project=cluster)
         self.addons = Informer(
             api=api, path=ADDONS.path, project=addon, selector=OURS, key=lambda cluster, _: cluster
         )
-        self.placements = Informer(api=api, path=PLACEMENTS.within(argocd_namespace).path, project=placement)
-        self.decisions = Informer(
-            api=api, path=DECISIONS.within(argocd_namespace).path, project=decision_page
-        )
-        self.sets = Informer(
-            api=api, path=APPLICATION_SETS.within(argocd_namespace).path, project=application_set
-        )
-        self.applications = Informer(
-            api=api, path=APPLICATIONS.within(argocd_namespace).path, project=application
-        )
+        self.placements = Informer(api=api, path=PLACEMENTS.within(argocd).path, project=placement)
+        self.decisions = Informer(api=api, path=DECISIONS.within(argocd).path, project=decision_page)
+        self.sets = Informer(api=api, path=APPLICATION_SETS.within(argocd).path, project=application_set)
+        self.applications = Informer(api=api, path=APPLICATIONS.within(argocd).path, project=application)
         self.masks = ConfigMapPoll(
-            api=api, namespace=hub_namespace, name=MASKS_CONFIGMAP, key=MASKS_KEY, read=read_masks
+            api=api, namespace=hub, name=MASKS_CONFIGMAP, key=MASKS_KEY, read=read_masks
         )
         self.maintenance = ConfigMapPoll(
-            api=api,
-            namespace=hub_namespace,
-            name=MAINTENANCE_CONFIGMAP,
-            key=MAINTENANCE_KEY,
-            read=read_maintenance,
+            api=api, namespace=hub, name=MAINTENANCE_CONFIGMAP, key=MAINTENANCE_KEY, read=read_maintenance
         )
         self.informers: Sequence[Informer[Any]] = (
             self.scorers,

@@ -43,7 +43,7 @@ TIMEOUT_SECONDS: Final = 1800.0
 class PaceController:
     """Writes one ConfigMap, and the AddOnPlacementScores `gitops-dsf-moves`."""
 
-    def __init__(self, shared: Shared, *, pace: model.Pace | None, pause: float = PAUSE_SECONDS) -> None:
+    def __init__(self, shared: Shared, *, pace: model.Pace | None) -> None:
         """`pace` is None where moves are not paced: then what an earlier pace left is taken away."""
         self._pace = None if pace is None else Pace.of(pace)
         self._api, self._view, self._clock = shared.api, shared.view, shared.clock
@@ -55,12 +55,9 @@ class PaceController:
         self._drains = DrainReporter(shared)
         self._shared = shared
         self._refuges = RefugePlanner()
-        self._pause = pause
         self._wake = asyncio.Event()
         self._last: tuple[Inputs, Ledger, Admission] | None = None
         """The last admission, and what it depended on."""
-        self.passes = 0
-        """Number of complete passes."""
         view = shared.view
         self._informers = (view.placements, view.decisions, view.clusters, view.scores)
         for informer in (view.placements, view.clusters, view.applications, view.sets):
@@ -79,9 +76,8 @@ class PaceController:
             except ApiError as error:
                 if error.status != HTTPStatus.CONFLICT:
                     LOG.warning("moves are not paced now: %s", error)
-            self.passes += 1
-            await asyncio.sleep(self._pause)
-            await happens_within(self._wake, seconds=INTERVAL_SECONDS - self._pause)
+            await asyncio.sleep(PAUSE_SECONDS)
+            await happens_within(self._wake, seconds=INTERVAL_SECONDS - PAUSE_SECONDS)
 
     async def _look(self) -> None:
         if not self._api.clock.known:

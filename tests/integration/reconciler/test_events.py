@@ -2,12 +2,9 @@
 nuisance.
 """
 
-from gitops_dsf.reconciler.events import (
-    BURST,
-    PER_SECOND,
-    Events,
-    Reference,
-)
+import asyncio
+
+from gitops_dsf.reconciler.events import BURST, PER_SECOND, Events, Reference
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.support.apiserver import Object
@@ -19,13 +16,10 @@ def thing(name: str = "thing", uid: str = "7") -> Reference:
 
 
 class Recorder:
-    """Events with a clock that a test moves."""
-
     def __init__(self, api: HubApi) -> None:
-        self.now = 0.0
         metrics = Metrics()
         self.counter = metrics.events
-        self.events = Events(api=api, outcomes=metrics.events, clock=lambda: self.now)
+        self.events = Events(api=api, outcomes=metrics.events)
 
     async def say(self, message: str = "it happened", about: Reference | None = None) -> None:
         await self.events.say(about or thing(), "Happened", message, warning=True)
@@ -90,7 +84,7 @@ async def test_too_many_at_once_are_dropped() -> None:
             await recorder.say(about=thing(uid=str(number)))
         assert len(written(hub)) == BURST
         assert recorder.outcomes()["dropped"] == 10
-        recorder.now = 5 / PER_SECOND
+        await asyncio.sleep(5 / PER_SECOND)
         for number in range(10):
             await recorder.say(about=thing(uid=str(1000 + number)))
         assert len(written(hub)) == BURST + 5

@@ -16,12 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.reconciler.lease import Leadership, LeaseLost
+from gitops_dsf.reconciler.lease import DEADLINE, DURATION, RENEW, Leadership, LeaseLost
 from tests.support import virtual_time
 from tests.support.laws import examples
-
-DURATION, DEADLINE, RENEW = 15, 12.0, 2.0
-"""As the reconciler has them by default."""
 
 
 def now() -> float:
@@ -79,16 +76,7 @@ class Store:
 
 
 def lease(store: Any, identity: str = "one") -> Leadership:
-    """With the default durations, in virtual time."""
-    return Leadership(
-        api=store,
-        namespace="hub",
-        identity=identity,
-        duration=DURATION,
-        deadline=DEADLINE,
-        renew=RENEW,
-        clock=now,
-    )
+    return Leadership(api=store, namespace="hub", identity=identity)
 
 
 @asynccontextmanager
