@@ -1,18 +1,153 @@
-"""The stage ``fetch``: queries the source of one scorer."""
+"""The stage ``fetch``: queries the source of one scorer, which speaks the HTTP API of Prometheus, as Thanos,
+Mimir and VictoriaMetrics do, or is the agent's own cluster.
+"""
 
 import asyncio
 from dataclasses import replace
 from typing import Final
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.endpoints.budget import BudgetFullError
+from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
+from dsf_agent.endpoints.transport import Answer, Call
 from dsf_agent.errors import AgentError
-from dsf_agent.fetch.prometheus import PrometheusSource
-from dsf_agent.fetch.prometheus import fault as prometheus_fault
+from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.kubernetes.cluster import Cluster
-from dsf_wire import measures
+from dsf_runtime.calls import display
+from dsf_wire import measures, query
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import Summary
+
+MAX_GET_LENGTH: Final = 2000
+"""Characters of a URL. A longer query is posted as a form, because some proxies refuse more than 2 kB."""
+
+MAX_LOOKBACK: Final = 10 * 366 * 86_400
+"""Seconds. A longer range is probably a wrong unit."""
+
+
+LONGEST_ALIGNED_STEP: Final = 300
+"""Seconds. With a larger step the window ends now: to end at a multiple would leave out too much."""
+
+
+def window_end(now: float, *, step: int) -> int:
+    """Where a range ends. With a small step it is a multiple, so that caches can answer."""
+    end = int(now)
+    return end - end % step if step <= LONGEST_ALIGNED_STEP else end
+
+
+def _prometheus_fault(scorer: Summary) -> str | None:
+    fault = url_fault("sourceEndpoint", scorer.source_endpoint)
+    if fault is not None:
+        return fault
+    if not query.split(scorer.source_query):
+        return "sourceQuery is empty; for a scorer without a query write sourceType None"
+    if not 0 <= scorer.source_range <= MAX_LOOKBACK:
+        return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_LOOKBACK}"
+    if not _instant(scorer) and not 1 <= scorer.source_step <= MAX_LOOKBACK:
+        return (
+            f"sourceStep is {scorer.source_step}; write the seconds between two points, from 1 to"
+            f" {MAX_LOOKBACK}"
+        )
+    return None
+
+
+class PrometheusSource:
+    """Sends range queries, or instant ones: if series are scores, or if the path ends with ``/query``."""
+
+    def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None:
+        self._scorer = scorer
+        self._endpoint = endpoint
+        self._queries = [part.text for part in query.split(scorer.source_query)]
+
+    async def fetch(self, *, now: float) -> Series:
+        """The series of all queries, in the order of the queries."""
+        found = [await self._one(0, now=now)] if len(self._queries) == 1 else await self._all(now=now)
+        return Series(
+            parts=tuple(part for series in found for part in series.parts),
+            count=sum(series.count for series in found),
+            size=sum(series.size for series in found),
+            warnings=tuple(dict.fromkeys(warning for series in found for warning in series.warnings)),
+        )
+
+    async def _all(self, *, now: float) -> list[Series]:
+        """Sends all queries at once. The first failure cancels the others."""
+        tasks = [
+            asyncio.create_task(self._one_of_several(index, now=now)) for index in range(len(self._queries))
+        ]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            await _end(tasks)
+
+    async def _one_of_several(self, index: int, *, now: float) -> Series:
+        """As ``_one``, with a new error: the old one refers to its task, which would keep what was read."""
+        try:
+            return await self._one(index, now=now)
+        except BudgetFullError as error:
+            failure: AgentError | int = error.wanted
+        except AgentError as error:
+            failure = error.anew()
+        # Not the one that this frame holds, because the traceback of an error holds the frame.
+        raise BudgetFullError(failure) if isinstance(failure, int) else failure.anew()
+
+    async def _one(self, index: int, *, now: float) -> Series:
+        answer = await self._endpoint.call(self._call(index, now=now))
+        if not answer.ok:
+            raise self._refused(answer, index=index)
+        return await promjson.read(answer.body, where=self._where(index))
+
+    def _call(self, index: int, *, now: float) -> Call:
+        scorer = self._scorer
+        if _instant(scorer):
+            parameters = {"query": self._queries[index], "time": str(int(now))}
+        else:
+            end = window_end(now, step=scorer.source_step)
+            parameters = {
+                "query": self._queries[index],
+                "start": str(end - scorer.source_range),
+                "end": str(end),
+                "step": str(scorer.source_step),
+            }
+        form = urlencode(parameters)
+        parts = urlsplit(scorer.source_endpoint)
+        joined = f"{parts.query}&{form}" if parts.query else form
+        url = urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
+        if len(url) <= MAX_GET_LENGTH:
+            return Call(url=url)
+        return Call(
+            url=urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, "")),
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+            body=(form.encode(),),
+        )
+
+    def _refused(self, answer: Answer, *, index: int) -> AgentError:
+        error = refusal(answer, url=self._scorer.source_endpoint)
+        found = (
+            promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
+        )
+        if found is None:
+            return error
+        reason, text = found
+        msg = f"{self._where(index)} refused: {text}"
+        return AgentError(msg, reason=reason, retry_after=error.retry_after)
+
+    def _where(self, index: int) -> str:
+        number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""
+        return f"query{number} at {display(self._scorer.source_endpoint)}"
+
+
+async def _end(tasks: list[asyncio.Task[Series]]) -> None:
+    """Cancels the tasks and empties the list, which is in the traceback of their errors."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    tasks.clear()
+
+
+def _instant(scorer: Summary) -> bool:
+    return scorer.scored_by_query or urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
+
 
 BATCH_SERIES: Final = 2000
 """Series that are written before other tasks may run: about 5 ms."""
@@ -42,16 +177,12 @@ class KubernetesSource:
         found = await self._cluster.read(self._selections)
         for start in range(0, len(found), BATCH_SERIES):
             batch = (
-                b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (key, now, _number(value).encode())
+                b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (key, now, repr(value).removesuffix(".0").encode())
                 for key, value in found[start : start + BATCH_SERIES]
             )
             parts.append(b",".join(batch))
             await asyncio.sleep(0)
         return Series(parts=tuple(parts), count=len(found), size=sum(map(len, parts)))
-
-
-def _number(value: float) -> str:
-    return repr(value).removesuffix(".0")
 
 
 PROMETHEUS: Final = "Prometheus"
@@ -68,7 +199,7 @@ def fault(scorer: Summary) -> str | None:
     """Why the source of this entry cannot be used, or None."""
     match _kind(scorer):
         case "Prometheus":
-            return prometheus_fault(scorer)
+            return _prometheus_fault(scorer)
         case "Kubernetes":
             return _measures_fault(scorer)
         case "None":

@@ -16,8 +16,7 @@ import msgspec
 from dsf_scorer import settings
 from dsf_scorer.definition import Definition
 from dsf_scorer.errors import RefusedError
-from dsf_scorer.function import Function
-from dsf_scorer.request import Scored
+from dsf_scorer.function import Function, Scored
 from dsf_scorer.settings import Settings
 
 Scope = MutableMapping[str, Any]

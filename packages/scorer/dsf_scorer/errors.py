@@ -8,7 +8,7 @@ class ScorerError(Exception):
 
 
 class DefinitionError(ScorerError):
-    """The scorer cannot work as it is written."""
+    """The scorer cannot work as it is written. It is raised on import, never while serving."""
 
 
 class UsageError(ScorerError):

@@ -1,17 +1,133 @@
-"""A scoring function: per series or per request, sync or async, with or without arguments."""
+"""A scoring function: per series or per request, sync or async, with or without arguments.
+
+Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``. Values are
+strings as in Prometheus, with NaN, +Inf and -Inf. A mistake is refused with its position.
+"""
 
 import asyncio
 import inspect
+import math
+from array import array
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Final
 
 import msgspec
 
-from dsf_scorer import request
 from dsf_scorer.errors import DefinitionError, RefusedError
-from dsf_scorer.request import Scored
 from dsf_scorer.series import Series
 from dsf_wire.scoring import ScoringResult
+
+
+class _Envelope(msgspec.Struct):
+    data: list[msgspec.Raw]
+    """Read one by one: together, samples as Python objects would be seven times as large as the body."""
+    arguments: dict[str, Any] | None = None
+
+
+class _Row(msgspec.Struct):
+    metric: dict[str, str]
+    values: list[tuple[float, str]] = []
+    value: tuple[float, str] | None = None
+    """Instant queries have this instead of ``values``."""
+    histograms: msgspec.Raw = msgspec.Raw(b"")
+
+
+_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+_ROW: Final = msgspec.json.Decoder(_Row)
+
+
+def decode(body: bytes | bytearray, *, max_series: int) -> tuple[list[Series], dict[str, Any] | None]:
+    """Series and arguments. Raises RefusedError: 400 for no JSON, 413 for too many series, 422 otherwise."""
+    try:
+        envelope = _ENVELOPE.decode(body)
+    except msgspec.ValidationError as error:
+        raise RefusedError(
+            f'{error}; expected {{"data": [{{"metric": {{...}}, "values": [[timestamp, "value"], ...]}}]}}'
+        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RefusedError(f"the body is not JSON: {error}", status=400) from None
+    if len(envelope.data) > max_series:
+        raise RefusedError(
+            f"{len(envelope.data)} series in one request; this scoring API takes {max_series}", status=413
+        )
+    return [_series(raw, index) for index, raw in enumerate(envelope.data)], envelope.arguments
+
+
+def _series(raw: msgspec.Raw, index: int) -> Series:
+    try:
+        row = _ROW.decode(raw)
+    except msgspec.ValidationError as error:
+        raise RefusedError(_located(error, index)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RefusedError(f"data[{index}] is not JSON: {error}", status=400) from None
+    samples = row.values or ([row.value] if row.value is not None else [])
+    if not samples and row.histograms:
+        msg = (
+            f"data[{index}] holds native histograms; reduce them in the query, for instance with"
+            " histogram_quantile()"
+        )
+        raise RefusedError(msg)
+    values = array("d")
+    for position, (_, text) in enumerate(samples):
+        try:
+            values.append(float(text))
+        except ValueError:
+            msg = f"{text[:40]!r} is not a number - at `$.data[{index}].values[{position}][1]`"
+            raise RefusedError(msg) from None
+    return Series(labels=row.metric, timestamps=array("d", [when for when, _ in samples]), values=values)
+
+
+def _located(error: msgspec.ValidationError, index: int) -> str:
+    """The decoder's message, with the path from the root of the body."""
+    text = str(error)
+    text = text.replace("`$", f"`$.data[{index}]", 1) if "`$" in text else f"{text} - at `$.data[{index}]`"
+    if ".value" in text and "Expected `str`" in text:
+        text += "; sample values are strings, as Prometheus writes them"
+    return text
+
+
+class BadResultError(TypeError):
+    """The scoring function returned something that is no score: a bug, answered with 500."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scored:
+    """The response body; numbers of series in the request, of results in it, and of those not finite."""
+
+    body: bytes
+    series: int
+    results: int
+    dropped: int
+
+
+def encode(found: object, *, series: int) -> Scored:
+    """Encodes results, without those not finite, which JSON cannot say. Raises BadResultError."""
+    if not isinstance(found, Iterable) or isinstance(found, str | bytes | dict):
+        msg = f"a batch scorer returns an iterable of Score(metric, score), got {type(found).__name__}"
+        raise BadResultError(msg)
+    results = [_checked(result) for result in found]
+    kept = [result for result in results if math.isfinite(result.score)]
+    body = msgspec.json.encode({"results": kept})
+    return Scored(body=body, series=series, results=len(kept), dropped=len(results) - len(kept))
+
+
+def _checked(result: object) -> ScoringResult:
+    if not isinstance(result, ScoringResult):
+        msg = f"expected Score(metric, score), got {type(result).__name__}"
+        raise BadResultError(msg)
+    score: object = result.score
+    # Real includes NumPy's scalars. It also includes bool, which is never meant as a score.
+    if isinstance(score, bool) or not isinstance(score, Real):
+        msg = f"a score must be a number, got {score!r:.60} ({type(score).__name__})"
+        raise BadResultError(msg)
+    try:
+        value = float(score)
+    except OverflowError:
+        value = math.inf
+    return ScoringResult(metric=msgspec.convert(result.metric, dict[str, str]), score=value)
+
 
 EachFunction = Callable[..., float | None] | Callable[..., Awaitable[float | None]]
 """(series) or (series, arguments) to a score; None means no score for that series."""
@@ -37,13 +153,13 @@ class Function:
         else:
             found = await asyncio.to_thread(lambda: [self._function(one, *extra) for one in inputs])
         results = _labelled(series, found) if self._each else found[0]
-        return await asyncio.to_thread(request.encode, results, series=len(series))
+        return await asyncio.to_thread(encode, results, series=len(series))
 
     def _read(self, body: bytes | bytearray, max_series: int) -> tuple[list[Series], tuple[Any, ...]]:
         """The series, and the value for the second parameter, of any type that msgspec knows (a dict without
         annotation; a Struct with ``forbid_unknown_fields=True`` catches misspelt names). Raises RefusedError.
         """
-        series, given = request.decode(body, max_series=max_series)
+        series, given = decode(body, max_series=max_series)
         parameter = self._parameter
         if parameter is None:
             if given:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from dsf_scorer.request import Scored
+from dsf_scorer.function import Scored
 
 _Metric = TypeVar("_Metric", Counter, Gauge, Histogram)
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dsf_agent.fetch.prometheus import Window
+from dsf_agent.fetch.stage import window_end
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
 from tests.support.agent.configmap import entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
@@ -95,7 +95,7 @@ async def test_a_long_query_is_posted(place: Place) -> None:
 )
 def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(step: int, end: int) -> None:
     """With a step of an hour, the last point would be up to an hour old."""
-    assert Window.ending(now=1_700_003_599.9, seconds=7200, step=step) == Window(start=end - 7200, end=end)
+    assert window_end(1_700_003_599.9, step=step) == end
 
 
 async def test_an_instant_query(place: Place) -> None:

@@ -1,11 +1,17 @@
-"""A bug in the agent affects only one scorer."""
+"""A bug affects one scorer, cycles keep their grid, and reference cycles are freed."""
 
+import asyncio
+import gc
 import random
+import weakref
 from collections.abc import Sequence
 
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
 from dsf_agent.metrics import Metrics
+from dsf_agent.process import supervise
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.worker import Grid, Scheduler, Worker
 from dsf_runtime.clock import SystemClock
@@ -101,3 +107,36 @@ async def test_a_worker_that_cannot_be_created_affects_no_other_and_is_counted()
     await bench.more_runs("broken", 1)
     await bench.apply()
     await bench.scheduler.stop(grace=1.0)
+
+
+@given(st.floats(1, 1e5), st.floats(0, 1), st.floats(0, 1e7), st.floats(0, 1e5))
+def test_the_next_run_is_on_the_grid_and_in_the_future(
+    interval: float, part: float, now: float, least: float
+) -> None:
+    """Without drift: the phase plus whole intervals, not early, and at most one interval late."""
+    grid = Grid(interval=interval, phase=part * interval)
+    due_at = grid.next(after=now, least=least)
+    assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001
+    steps = (due_at - grid.phase) / interval
+    assert abs(steps - round(steps)) < 1e-6
+
+
+class Ring:
+    """Refers to itself, as the traceback of a failure does."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+async def test_reference_cycles_are_collected_periodically() -> None:
+    gc.disable()
+    try:
+        left = weakref.ref(Ring())
+        await asyncio.sleep(0.05)
+        assert left() is not None
+        collecting = asyncio.create_task(supervise.collect_periodically(pause_seconds=0.01))
+        await until(lambda: left() is None, what="the ring is gone")
+        collecting.cancel()
+        await asyncio.gather(collecting, return_exceptions=True)
+    finally:
+        gc.enable()

@@ -1,13 +1,17 @@
-"""Log lines: one line each, fields after the text, valid JSON, and the keys of each program."""
+"""Log lines with fields, and look-ups in threads that hang."""
 
+import asyncio
 import json
 import logging
 import sys
+import threading
 
 import pytest
 
 from dsf_agent.main import LOG_FIELDS
 from dsf_runtime.logs import JsonFormatter, TextFormatter
+from dsf_runtime.threads import use_threads
+from gitops_dsf.reconciler.run import CONCURRENT
 
 AGENT = JsonFormatter(fields=LOG_FIELDS)
 RECONCILER = JsonFormatter(below="gitops_dsf", traceback="error")
@@ -52,3 +56,16 @@ def test_tracebacks_are_kept() -> None:
     assert "ValueError: invalid literal" in json.loads(AGENT.format(record))["traceback"]
     assert "ValueError: invalid literal" in json.loads(RECONCILER.format(record))["error"]
     assert "ValueError: invalid literal" in TextFormatter().format(record)
+
+
+async def test_look_ups_that_hang_do_not_block_others() -> None:
+    use_threads(CONCURRENT)
+    loop, released = asyncio.get_running_loop(), threading.Event()
+    # All probes at a time but one hang where a name is looked up.
+    hanging = [loop.run_in_executor(None, released.wait, 60) for _ in range(CONCURRENT - 1)]
+    try:
+        async with asyncio.timeout(60):
+            assert await loop.getaddrinfo("localhost", 80)
+    finally:
+        released.set()
+        await asyncio.gather(*hanging)

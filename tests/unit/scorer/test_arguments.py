@@ -1,4 +1,4 @@
-"""The second parameter of a scoring function: typed, validated, with a default."""
+"""The parameters of a scoring function, and mistakes of authors, which show on import."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from dsf_scorer import DefinitionError, Series, scorer
+from dsf_scorer.definition import Definition
 from dsf_scorer.testing import ask, series
 
 
@@ -102,3 +103,55 @@ def test_a_function_that_cannot_be_called_is_refused_on_import(function: Any, te
         scorer(name="wrong", interval_seconds=60)(function)
     assert text in str(caught.value)
     assert function.__name__ in str(caught.value)
+
+
+GOOD: dict[str, Any] = {
+    "name": "cpu",
+    "query": "up",
+    "range_seconds": 3600,
+    "step_seconds": 60,
+    "interval_seconds": 60,
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"range_seconds": 0},
+        {"range_seconds": 10_999, "step_seconds": 1},
+        {"query": "", "range_seconds": 0, "step_seconds": 0},
+        {"path": "/v1/score"},
+        {"interval_seconds": 31_536_000},
+    ],
+)
+def test_good_definitions(change: dict[str, Any]) -> None:
+    assert Definition(**(GOOD | change)).config().scoring.params.name == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"name": " "}, "name is empty"),
+        ({"name": "x" * 254}, "name has 254 characters"),
+        ({"interval_seconds": 0}, "interval_seconds is 0"),
+        ({"interval_seconds": 31_536_001}, "interval_seconds is 31536001"),
+        ({"step_seconds": 0}, "step_seconds is 0"),
+        ({"range_seconds": -1}, "range_seconds is -1"),
+        ({"range_seconds": 11_000, "step_seconds": 1}, "asks for 11001 points"),
+        ({"query": " "}, "need a query"),
+        ({"path": "scoring"}, "must start with /"),
+        ({"path": "/scoring?x=1"}, "neither ? nor #"),
+        ({"path": "/metrics"}, "taken by the SDK"),
+    ],
+)
+def test_a_mistake_is_named(change: dict[str, Any], text: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        Definition(**(GOOD | change))
+    assert text in str(caught.value)
+
+
+def test_all_mistakes_are_named_together() -> None:
+    with pytest.raises(DefinitionError) as caught:
+        Definition(name="", path="x", query="up", interval_seconds=-1)
+    assert str(caught.value).count(";") >= 3

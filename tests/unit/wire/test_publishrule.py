@@ -1,7 +1,8 @@
-"""When the scores of a scorer are written."""
+"""When the scores of a scorer are written, and the numbers that all programs agree on."""
 
 import pytest
 
+from dsf_wire import constants
 from dsf_wire.publishrule import Decision, Published, Rule, changed, decide
 from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import PublishRule, Summary
@@ -70,3 +71,23 @@ def test_defaults_of_the_rule() -> None:
         publish=PublishRule(deadband=0, min_interval_seconds=5),
     )
     assert Rule.of(told, jitter=0) == Rule(deadband=0, min_interval=5, ttl=3000, jitter=0)
+
+
+def test_limits_and_defaults() -> None:
+    """A change of one of them is a change of the wire format, or of every fleet's behaviour."""
+    assert (constants.SCORE_MIN, constants.SCORE_MAX) == (-100, 100), "the CRD of AddOnPlacementScore"
+    assert (constants.DEFAULT_OUTPUT_MIN, constants.DEFAULT_OUTPUT_MAX) == (1, 100)
+    assert (constants.DEFAULT_DEADBAND, constants.DEFAULT_MIN_INTERVAL_SECONDS) == (2, 60)
+    assert (constants.MAX_SCORE_ITEMS, constants.MAX_ITEM_NAME) == (20_000, 4096)
+    assert constants.MAX_POINTS == 11_000, "the limit of Prometheus"
+    assert constants.HUB_SCORER_WRITES_PER_SECOND == 50
+
+
+def test_fractions_differ_between_clusters_and_not_between_starts() -> None:
+    """A thousand clusters are spread evenly."""
+    assert stable_fraction("c1", "cpu") == stable_fraction("c1", "cpu")
+    buckets = [0] * 10
+    for number in range(1000):
+        buckets[int(stable_fraction(f"cluster{number}", "cpu") * 10)] += 1
+    assert min(buckets) > 60
+    assert stable_fraction("ab", "c") != stable_fraction("a", "bc")

@@ -1,4 +1,4 @@
-"""Score name to object name: upstream's rule, always a name that Kubernetes accepts."""
+"""Score name to object name, by upstream's rule, and to the selector of raw scores."""
 
 import re
 
@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsf_agent.metrics import SamplePrefix
 from dsf_wire import scorename
+from dsf_wire.dimension import LABELS
+from dsf_wire.rawscores import label_of, selector
 
 DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
@@ -44,3 +47,16 @@ def test_the_outcome_begins_and_ends_well(score_name: str) -> None:
 def test_it_is_idempotent(score_name: str) -> None:
     once = scorename.sanitise(score_name)
     assert scorename.sanitise(once) == once
+
+
+@pytest.mark.parametrize("score_name", ["cpu_headroom", 'a"b', "a\\b", "a\nb", "zürich"])
+def test_the_selector_writes_the_name_as_the_exported_sample_does(score_name: str) -> None:
+    sample = SamplePrefix(cluster="c1", score_name=score_name).of(("",) * len(LABELS)).decode()
+    metric, _, matcher = selector(score_name).partition("{")
+    assert sample.startswith(f"{metric}{{")
+    assert sample.endswith(f",{matcher} ")
+
+
+def test_labels_of_a_result_have_a_prefix() -> None:
+    sample = SamplePrefix(cluster="c1", score_name="s").of(LABELS).decode()
+    assert all(f'{label_of(label)}="{label}"' in sample for label in LABELS)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_wire.scorevalue import Aggregation, Mapped, aggregate, map_score
-from dsf_wire.summary import ScoreRange
+from dsf_wire.scorevalue import Aggregation, Mapped, aggregate, default_items, map_score
+from dsf_wire.summary import ScoreRange, Summary
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -110,3 +110,14 @@ def test_a_range_as_wide_as_floats_are_gives_its_limits() -> None:
     widest = _range(-1e308, 1e308)
     assert map_score(-1.79e308, widest).value == 1
     assert map_score(1.79e308, widest).value == 100
+
+
+def test_the_default_score_is_an_item_named_without_labels() -> None:
+    scorer = Summary(
+        name="s", score_name="cpu", default_score=7, score_dimension_format="${scoreName}@${cluster}"
+    )
+    assert default_items(scorer, cluster="c1") == {"cpu@c1": 7}
+
+
+def test_without_a_default_score_nothing_is_published() -> None:
+    assert default_items(Summary(name="s", score_name="cpu"), cluster="c1") is None

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from dsf_wire import summary
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.summary import ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, SummariesError, Summary
+from dsf_wire.suspended import score_names
 
 FULL = Summary(
     name="n",
@@ -114,3 +116,18 @@ def test_what_is_no_list_as_a_whole(text: str | bytes) -> None:
 def test_the_default_time_to_live() -> None:
     """Fifteen minutes, or ten intervals where that is longer."""
     assert [default_ttl_seconds(seconds) for seconds in (1, 90, 91, 3600)] == [900, 900, 910, 36_000]
+
+
+@pytest.mark.parametrize("data", [None, {}, {"scorers": ""}, {"scorers": "[]"}, {"other": "cpu"}])
+def test_no_name_suspends_no_scorer(data: Any) -> None:
+    assert score_names(data) == frozenset()
+
+
+def test_the_names_are_a_json_array() -> None:
+    assert score_names({"scorers": '["cpu", "gpu", "cpu"]', "other": "x"}) == {"cpu", "gpu"}
+
+
+@pytest.mark.parametrize("data", [{"scorers": "cpu"}, {"scorers": "[1]"}, {"scorers": 5}, ["cpu"], "cpu"])
+def test_anything_else_is_an_error(data: Any) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        score_names(data)

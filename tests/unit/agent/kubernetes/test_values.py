@@ -1,7 +1,11 @@
-"""The values of measures, from the objects of the API."""
+"""The values of measures, from objects and the requests of pods."""
 
+import gzip
 import json
 import math
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,12 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.kubernetes import objects
+from dsf_agent.errors import AgentError, Reason
+from dsf_agent.fetch.stage import BATCH_SERIES, KubernetesSource
+from dsf_agent.kubernetes import cluster, objects
+from dsf_agent.kubernetes.cluster import Labelled
 from dsf_agent.kubernetes.objects import NodeUsage, Pod
-from dsf_agent.kubernetes.requests import NANOS
+from dsf_agent.kubernetes.requests import MOST, NANOS, PodSpec, PodStatus, effective, nanos
 from dsf_agent.kubernetes.values import Sample, Totals, samples
-from dsf_wire.measures import MEASURES, selection
+from dsf_runtime.informer import Informer
+from dsf_wire.measures import MEASURES, Selection, selection
+from dsf_wire.summary import Summary
+from gitops_dsf.simulator import quantity
 from tests.support.agent.clusterobjects import node, pod
+from tests.support.virtual_time import LoopClock
 
 
 def raw(plain: dict[str, Any]) -> msgspec.Raw:
@@ -264,3 +275,134 @@ def test_a_node_that_is_deleted_counts_no_more() -> None:
     for _ in range(2):
         found.node_changed("a", None, None)
     assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [Sample((), 2.0)]
+
+
+ASKING = Summary(
+    name="s",
+    score_name="s",
+    source_type="Kubernetes",
+    source_query="node_ready",
+    source_range=600,
+    source_step=10,
+)
+
+
+class Given:
+    """A cluster whose samples are given."""
+
+    def __init__(self, *, nodes: int) -> None:
+        self.names = [f"n{number}" for number in range(nodes)]
+
+    async def read(self, _selections: Sequence[Selection]) -> list[Labelled]:
+        keys = (json.dumps({"__name__": "node_ready", "node": name}).encode() for name in self.names)
+        return [(key, number + 0.5) for number, key in enumerate(keys)]
+
+
+@pytest.mark.parametrize("nodes", [0, 1, BATCH_SERIES - 1, BATCH_SERIES, 2 * BATCH_SERIES + 1])
+async def test_each_series_has_one_point_the_present(nodes: int) -> None:
+    given: Any = Given(nodes=nodes)
+    found = await KubernetesSource(scorer=ASKING, cluster=given).fetch(now=1700000000.25)
+    data = json.loads(b"[%b]" % b",".join(map(bytes, found.parts)))
+    assert [one["metric"]["node"] for one in data] == given.names
+    assert [one["values"] for one in data] == [[[1700000000.25, f"{n}.5"]] for n in range(nodes)]
+    assert (found.count, found.size, found.warnings) == (nodes, sum(map(len, found.parts)), ())
+
+
+def test_objects_of_which_nothing_is_heard_may_be_outdated() -> None:
+    """Also without a failure, as when a watch is silent."""
+    now = 0.0
+    server: Any = None
+    informer = Informer(api=server, path="/api/v1/nodes", project=objects.node, clock=lambda: now)
+    informer.synced.set()
+    cluster._check(informer)
+    now = 1000.0
+    with pytest.raises(AgentError, match="nodes: nothing was heard") as raised:
+        cluster._check(informer)
+    assert raised.value.reason is Reason.TIMEOUT
+
+
+async def test_a_read_while_nothing_is_followed_fails() -> None:
+    server: Any = object()
+    idle = cluster.Cluster(server=server, clock=LoopClock(), wait_seconds=1)
+    with pytest.raises(AgentError, match="nodes and pods are not followed at the moment") as raised:
+        await idle.read([])
+    assert raised.value.reason is Reason.INTERNAL
+
+
+ORACLE = Path(__file__).parents[3] / "data" / "oracle" / "podrequests" / "pods.jsonl.gz"
+
+
+def test_pods_request_what_kubernetes_says() -> None:
+    """400 random pods with init containers, sidecars, overhead, pod-level resources and resizes."""
+    lines = gzip.decompress(ORACLE.read_bytes()).splitlines()
+    assert len(lines) == 400
+    for line in lines:
+        case = json.loads(line)
+        found = effective(
+            msgspec.convert(case["pod"]["spec"], PodSpec), msgspec.convert(case["pod"]["status"], PodStatus)
+        )
+        exact = {name: Fraction(amount, NANOS) for name, amount in found.items()}
+        assert exact == {name: Fraction(text) for name, text in case["requests"].items()}, case["pod"]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("0", 0),
+        ("1", NANOS),
+        ("100m", NANOS // 10),
+        ("1.5", NANOS * 3 // 2),
+        (".5", NANOS // 2),
+        ("5.", 5 * NANOS),
+        ("2Ki", 2048 * NANOS),
+        ("1.5Gi", 3 * 2**29 * NANOS),
+        ("3k", 3000 * NANOS),
+        ("12345678n", 12_345_678),
+        ("7u", 7000),
+        ("7M", 7 * 10**6 * NANOS),
+        ("7G", 7 * 10**9 * NANOS),
+        ("7T", 7 * 10**12 * NANOS),
+        ("7P", 7 * 10**15 * NANOS),
+        ("7Mi", 7 * 2**20 * NANOS),
+        ("7Ti", 7 * 2**40 * NANOS),
+        ("1e3", 1000 * NANOS),
+        ("1E3", 1000 * NANOS),
+        ("2E", 2 * 10**18 * NANOS),
+        ("1e-3", NANOS // 1000),
+        ("0.1n", 1),
+        ("-0.1n", -1),
+        ("+7", 7 * NANOS),
+        ("9223372036854775807", MOST),
+        ("9223372036854775808", MOST),
+        ("8Ei", MOST),
+        ("1e999", MOST),
+        ("-1e999", -MOST),
+        ("9" * 100, MOST),
+        ("1E", 10**18 * NANOS),
+        ("1Ei", 2**60 * NANOS),
+        ("1Pi", 2**50 * NANOS),
+    ],
+)
+def test_quantities_are_read_exactly(text: str, amount: int) -> None:
+    assert nanos(text) == amount
+
+
+@pytest.mark.parametrize(
+    "text", ["", "m", "1 Gi", "1gi", "Infinity", "1e", "٣", "1e9999", "9" * 101, "1.2.3"]
+)
+def test_other_text_is_no_quantity(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a quantity"):
+        nanos(text)
+
+
+_NUMBERS = st.from_regex(r"[+-]?([0-9]{1,12}(\.[0-9]{0,12})?|\.[0-9]{1,12})", fullmatch=True)
+_SUFFIXES = st.sampled_from(["", "n", "u", "m", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "Ti", "e3", "E-2"])
+
+
+@given(number=_NUMBERS, suffix=_SUFFIXES)
+def test_both_readers_of_quantities_agree(number: str, suffix: str) -> None:
+    """The simulator has a reader of its own, with Go's rounding. Both agree below 2^63."""
+    text = number + suffix
+    other = quantity.parse(text).value
+    if abs(other) < 2**62:
+        assert Fraction(nanos(text), NANOS) == other
