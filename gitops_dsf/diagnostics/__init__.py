@@ -1,13 +1,63 @@
 """Mistakes of users as values: a stable code, a position, what is wrong and what to write instead."""
 
-from gitops_dsf.diagnostics.diagnostic import (
-    Diagnostic,
-    Edit,
-    Position,
-    Severity,
-    has_errors,
-    has_mistakes,
-    in_order,
-)
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
 
-__all__ = ["Diagnostic", "Edit", "Position", "Severity", "has_errors", "has_mistakes", "in_order"]
+
+class Severity(StrEnum):
+    """Errors stop rendering, warnings with --strict only, notices never: only the user can check them."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Position:
+    """A position in a file of the repository, by path with forward slashes; lines and columns from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An exact edit of a finding's document: the field at `path` gets a value, moves, or goes."""
+
+    path: tuple[str | int, ...]
+    to: tuple[str | int, ...] = ()
+    """Where the field moves."""
+    value: str | float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diagnostic:
+    """One finding. The message says what is wrong, the hint what to write instead."""
+
+    code: str
+    severity: Severity
+    message: str
+    position: Position
+    hint: str = ""
+    edits: tuple[Edit, ...] = field(default=(), compare=False, repr=False)
+    """What `validate --fix` does, if the hint leaves nothing to decide."""
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sorts by position, code, message and hint, and removes duplicates."""
+    return sorted(set(diagnostics), key=lambda item: (item.position, item.code, item.message, item.hint))
+
+
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether rendering must stop."""
+    return any(item.severity is Severity.ERROR for item in diagnostics)
+
+
+def has_mistakes(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether a strict check fails: errors and warnings count, notices do not."""
+    return any(item.severity is not Severity.NOTICE for item in diagnostics)

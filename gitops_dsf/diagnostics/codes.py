@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from gitops_dsf.diagnostics.diagnostic import Diagnostic, Edit, Position, Severity
+from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity
 
 
 @dataclass(frozen=True, slots=True)

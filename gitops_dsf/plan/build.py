@@ -1,7 +1,7 @@
 """Builds a plan from a resolved repository: which cluster gets which configuration, in which shard."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dsf_wire.clusters import FleetCluster
@@ -122,7 +122,8 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
         targets = resolved.targets[name]
         if targets not in parts:
             names = tuple(scorer for scorer in targets if scorer in scorers)
-            parts[targets] = names, _sources_of([scorers[scorer] for scorer in names])
+            named = (scorers[scorer].metric_source for scorer in names)
+            parts[targets] = names, tuple(sorted({each.metadata.name for each in named if each is not None}))
         names, sources = parts[targets]
         key = names, tuple(resolved.source_variants[source].get(name) for source in sources)
         configuration = configurations.get(key)
@@ -138,8 +139,8 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
             )
         works.append(
             ClusterWork(
-                cluster=cluster.metadata.name,
-                shard=shard_of(cluster.metadata.name, resolved.repository.spec.output.shards),
+                cluster=name,
+                shard=shard_of(name, resolved.repository.spec.output.shards),
                 configuration=configuration,
                 addon=_addon_parts(resolved.repository.spec.agent, cluster, configuration),
             )
@@ -161,13 +162,6 @@ def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configura
         service_monitor=monitor is not None
         and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels)),
         rollout=entries_of(agent, cluster.metadata.labels),
-    )
-
-
-def _sources_of(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
-    """Names of the MetricSources of these scorers."""
-    return tuple(
-        sorted({item.metric_source.metadata.name for item in scorers if item.metric_source is not None})
     )
 
 

@@ -100,15 +100,14 @@ def _application(repository: FleetRepository, directory: str) -> Object:
         path=posixpath.join(spec.git.path, RENDERED, directory).lstrip("/"),
         server=spec.argocd.destination_server,
         hub_namespace=None if is_works else spec.hub_namespace,
-        ignored=_ignored(directory),
+        ignored=[_REFRESHED] if directory == "delivery" else [],
     )
     return application
 
 
-def _ignored(directory: str) -> list[Object]:
-    """Fields that a controller writes on objects that we apply."""
-    if directory == "delivery":
-        # The reconciler asks the ApplicationSet controller to refresh after a decision changed.
-        pointer = f"/metadata/annotations/{REFRESH_ANNOTATION.replace('/', '~1')}"
-        return [{"group": "argoproj.io", "kind": "ApplicationSet", "jsonPointers": [pointer]}]
-    return []
+_REFRESHED = {
+    "group": "argoproj.io",
+    "kind": "ApplicationSet",
+    "jsonPointers": [f"/metadata/annotations/{REFRESH_ANNOTATION.replace('/', '~1')}"],
+}
+"""The reconciler asks the ApplicationSet controller to refresh after a decision changed."""

@@ -32,6 +32,8 @@ def placement(item: ResolvedPlacement) -> Object:
     spec["prioritizerPolicy"] = {"mode": "Exact", "configurations": _configurations(item)}
     spec["tolerations"] = [each.model_dump(mode="json", exclude_none=True) for each in rules.tolerations]
     spec["decisionStrategy"] = {"groupStrategy": _groups(rules.decision_groups or DecisionGroups())}
+    # What people wrote about a paced Placement: the reconciler and previews read it.
+    pace = {} if item.paced is None else {PACE_ANNOTATION: msgspec.json.encode(item.paced).decode()}
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1",
         "kind": "Placement",
@@ -40,7 +42,7 @@ def placement(item: ResolvedPlacement) -> Object:
             namespace=item.namespace,
             wave=Wave.DECISIONS,
             labels=item.metadata.labels,
-            annotations={**item.metadata.annotations, **_pace(item)},
+            annotations=item.metadata.annotations | pace,
         ),
         "spec": spec,
     }
@@ -64,11 +66,6 @@ def _configurations(item: ResolvedPlacement) -> list[Object]:
 def _by_score(resource: str, dimension: str, weight: int) -> Object:
     coordinate = {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": dimension}}
     return {"scoreCoordinate": coordinate, "weight": weight}
-
-
-def _pace(item: ResolvedPlacement) -> dict[str, str]:
-    """What people wrote about a paced Placement: the reconciler and previews read it."""
-    return {} if item.paced is None else {PACE_ANNOTATION: msgspec.json.encode(item.paced).decode()}
 
 
 def _predicate(item: ResolvedPlacement) -> Object:

@@ -41,25 +41,18 @@ class WorkRenderer:
     def __init__(self) -> None:
         self._scorers: dict[int, bytes] = {}
         self._bodies: dict[int, tuple[bytes, ...]] = {}
-        self._body_sizes: dict[int, int] = {}
         shell = emit({key: value for key, value in _work([]).items() if key != "spec"})
         self._head, self._head_end = _split(shell, f'"{_NAMESPACE}"')
         self._indent = b" " * 10
 
     def parts(self, work: ClusterWork) -> tuple[bytes, ...]:
         """The file of one cluster's ManifestWork, as pieces to write one after another."""
-        return (*self._top(work), *self._shared(work.configuration))
+        head = (self._head, scalar(work.cluster).encode(), self._head_end)
+        return (*head, *self._shared(work.configuration))
 
     def size(self, work: ClusterWork) -> int:
         """The size in bytes of one cluster's ManifestWork."""
-        key = id(work.configuration)
-        size = self._body_sizes.get(key)
-        if size is None:
-            size = self._body_sizes[key] = sum(map(len, self._shared(work.configuration)))
-        return sum(map(len, self._top(work))) + size
-
-    def _top(self, work: ClusterWork) -> tuple[bytes, ...]:
-        return (self._head, scalar(work.cluster).encode(), self._head_end)
+        return sum(map(len, self.parts(work)))
 
     def _shared(self, configuration: Configuration) -> tuple[bytes, ...]:
         body = self._bodies.get(id(configuration))

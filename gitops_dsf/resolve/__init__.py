@@ -1,5 +1,106 @@
 """Computes effective scorers, targets and applications, and checks every rule. Pure."""
 
-from gitops_dsf.resolve.decide import resolve
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Final
 
-__all__ = ["resolve"]
+from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
+from gitops_dsf.repository.model.declared import Declared
+from gitops_dsf.resolve import rules
+from gitops_dsf.resolve.context import CLUSTERS, NEEDS, SETTINGS, Context, Rule, context_of
+from gitops_dsf.resolve.rankings import resolve_ranking
+from gitops_dsf.resolve.rules.selectors import invalid_selectors
+from gitops_dsf.resolve.targets import clusters_with_agents, targets
+from gitops_dsf.resolve.template_parameters import cluster_parameters
+from gitops_dsf.resolve.types import Resolved
+
+
+def resolve(declared: Declared, *, locks_are_final: bool = False) -> tuple[Resolved | None, list[Diagnostic]]:
+    """Returns the resolved repository and all findings in order of position. The repository is None when any
+    finding is an error. With `locks_are_final`, so is a mask for a score that only a lock could add that is
+    not written yet.
+    """
+    context = context_of(declared, locks_are_final=locks_are_final)
+    diagnostics = in_order([*declared.diagnostics, *_findings(context)])
+    if has_errors(diagnostics):
+        return None, diagnostics
+    return _decide(context), diagnostics
+
+
+def _decide(context: Context) -> Resolved:
+    declared = context.declared
+    repository = declared.repository
+    placements = [
+        resolve_ranking(
+            item, context.scorers, namespace=context.namespace_of(item), settings=context.settings
+        )
+        for item in declared.rankings
+    ]
+    if repository is None or None in placements:
+        raise AssertionError("a repository without errors must resolve; a rule is missing")
+    scorers = tuple(context.complete[name] for name in sorted(context.complete))
+    waiting = [found for _, found in sorted(context.scorers.items()) if context.waits_for_lock(found)]
+    carried = sorted(
+        declared.carried, key=lambda item: (item.document.kind, item.name, context.namespace_of(item))
+    )
+    runs_on = {
+        scorer.name: frozenset[str]() if scorer.spec.suspend else context.target_clusters[scorer.name]
+        for scorer in scorers
+    }
+    return Resolved(
+        repository=repository.value,
+        scorers=scorers,
+        open_scorers=tuple(waiting) if context.is_upstream else (),
+        clusters=tuple(item.value for item in declared.clusters),
+        cluster_sets=tuple(item.value for item in declared.cluster_sets),
+        scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
+        masks=context.masks,
+        maintenance=tuple(item.value for item in declared.maintenance),
+        runs_on=runs_on,
+        targets=targets(runs_on, context.inventory),
+        source_variants={
+            name: {cluster: variant.index for variant in source.variants for cluster in variant.clusters}
+            for name, source in context.sources.items()
+        },
+        agents=clusters_with_agents(context.scorers.values(), context.inventory),
+        placements=tuple(
+            sorted(
+                (found for found in placements if found is not None),
+                key=lambda found: (found.namespace, found.name),
+            )
+        ),
+        applications=tuple(item.value for item in declared.applications),
+        cluster_parameters={
+            item.name: found for item in declared.applications if (found := cluster_parameters(context, item))
+        },
+        carried=tuple(_with_namespace(item.document.data, context.namespace_of(item)) for item in carried),
+    )
+
+
+def _with_namespace(data: Mapping[str, Any], namespace: str) -> dict[str, Any]:
+    return {**data, "metadata": {**data["metadata"], "namespace": namespace}}
+
+
+_SHAPE: Final = {"context": Context, "return": Iterator[Diagnostic]}
+_RULES: Final[tuple[Rule, ...]] = tuple(
+    found
+    for module in (import_module(f"{rules.__name__}.{each.name}") for each in iter_modules(rules.__path__))
+    for name, found in vars(module).items()
+    if not name.startswith("_") and getattr(found, "__annotations__", None) == _SHAPE
+)
+"""Every public function of the package `rules` that takes the context alone and yields findings."""
+
+
+def _findings(context: Context) -> Iterator[Diagnostic]:
+    """What the rules find. A selector that is not valid selects nothing, so nothing follows from that."""
+    invalid = invalid_selectors(context)
+    unknown = {kind for kind, _ in context.declared.left_out} | ({"ManagedCluster"} if invalid else set())
+    if context.declared.repository is None:
+        unknown.add(SETTINGS)
+    if not context.inventory.clusters:
+        unknown.add(CLUSTERS)
+    yield from invalid
+    for rule in _RULES:
+        if unknown.isdisjoint(NEEDS.get(rule, ())):
+            yield from rule(context)

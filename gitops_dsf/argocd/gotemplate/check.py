@@ -136,8 +136,13 @@ class _Run:
         match item:
             case Action(pipeline):
                 value = self._pipeline(pipeline)
+                if not pipeline.variables and value.kind == "map":
+                    message = "this writes several parameters as Go prints a map"
+                    hint = "name one of them, such as .name"
+                    raise self._stop(Trouble.COST, pipeline.offset, message, hint)
                 if not pipeline.variables:
-                    self._writes(pipeline, value)
+                    self._is_there(value)
+                    self.written += value.size
             case Branch(pipeline, body, otherwise):
                 kept = dict(self._variables)
                 condition = _UNKNOWN
@@ -149,13 +154,6 @@ class _Run:
                     if condition.constant is not True:
                         self.statements(otherwise)
                     self._variables = kept
-
-    def _writes(self, pipeline: Pipeline, value: Value) -> None:
-        if value.kind == "map":
-            message = "this writes several parameters as Go prints a map"
-            raise self._stop(Trouble.COST, pipeline.offset, message, "name one of them, such as .name")
-        self._is_there(value)
-        self.written += value.size
 
     def _pipeline(self, pipeline: Pipeline) -> Value:
         if pipeline.assigns:

@@ -59,12 +59,8 @@ def forbidden(text: str) -> tuple[Code, Any, str, str] | None:
         while parser.check_event():
             event = parser.get_event()
             if isinstance(event, AliasEvent):
-                return (
-                    ALIASES,
-                    event.start_mark,
-                    f"the alias *{event.anchor} is not read",
-                    "write the value out",
-                )
+                message = f"the alias *{event.anchor} is not read"
+                return ALIASES, event.start_mark, message, "write the value out"
             level += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
             if level > MAX_DEPTH:
                 message = f"more than {MAX_DEPTH} levels of mappings and lists inside each other"

@@ -93,9 +93,8 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
             start = place(root.start_mark.line, root.start_mark.column)
             if not isinstance(data, dict):
                 message = "a document must be an object with apiVersion, kind and metadata"
-                diagnostics.append(
-                    codes.NOT_AN_OBJECT.at(start, message, "write one Kubernetes object per document")
-                )
+                hint = "write one Kubernetes object per document"
+                diagnostics.append(codes.NOT_AN_OBJECT.at(start, message, hint))
                 continue
             name = _name_mark(root)
             name_at = start if name is None else place(*name)
@@ -190,9 +189,8 @@ class Constructor:
     def _key(self, node: Node) -> str | None:
         """A field name; None after a finding."""
         if not isinstance(node, ScalarNode):
-            self._report(
-                node, codes.UNSUPPORTED_YAML, "a mapping or list cannot be a field name", "write a string"
-            )
+            message = "a mapping or list cannot be a field name"
+            self._report(node, codes.UNSUPPORTED_YAML, message, "write a string")
             return None
         text: str = node.value
         if node.tag or node.style:
@@ -231,12 +229,8 @@ class Constructor:
         tag = str(node.tag).replace("tag:yaml.org,2002:", "!!")
         if tag in {"!!map", "!!seq"}:
             return
-        self._report(
-            node,
-            codes.UNSUPPORTED_YAML,
-            f"the tag {shortened(tag)} is not read",
-            "remove the tag; quote the value to make it a string",
-        )
+        hint = "remove the tag; quote the value to make it a string"
+        self._report(node, codes.UNSUPPORTED_YAML, f"the tag {shortened(tag)} is not read", hint)
 
     def _at(self, node: Node) -> Position:
         return self._place(node.start_mark.line, node.start_mark.column)

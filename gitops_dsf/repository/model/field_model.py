@@ -33,9 +33,9 @@ def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any a
     for part in path:
         owner = _model(current)
         if isinstance(part, int):
-            current = _item(current)
+            current = _inside(current, list)
         elif owner is None:
-            current = _entry(current)
+            current = _inside(current, dict)
         else:
             current = next(
                 (
@@ -69,19 +69,11 @@ def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - any ann
     return None
 
 
-def _item(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
-    for branch in _branches(annotation):
-        if get_origin(branch) is list:
-            return get_args(branch)[0]
-    return None
-
-
-def _entry(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
-    """The value type of a dict with arbitrary keys, such as labels."""
-    for branch in _branches(annotation):
-        if get_origin(branch) is dict:
-            return get_args(branch)[1]
-    return None
+def _inside(annotation: Any, kind: type) -> Any:  # noqa: ANN401 - any annotation
+    """The type of the items of a list, or of the values of a dict with arbitrary keys, such as labels."""
+    return next(
+        (get_args(branch)[-1] for branch in _branches(annotation) if get_origin(branch) is kind), None
+    )
 
 
 def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:

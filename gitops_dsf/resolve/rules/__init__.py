@@ -1,1 +1,1 @@
-"""Rules across objects. Each is a small function from Context to diagnostics; `registry.RULES` lists them."""
+"""Rules across objects. Each is a small function from Context to diagnostics."""

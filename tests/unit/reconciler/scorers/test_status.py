@@ -21,7 +21,7 @@ from gitops_dsf.reconciler.scorers.probes import (
     compare,
 )
 from gitops_dsf.reconciler.scorers.status import desired_status, patch
-from gitops_dsf.schema.status import DynamicScorerStatus
+from gitops_dsf.schema.crd import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, Page
 from tests.support.apiserver import merged
 from tests.support.fleets import JSON_VALUES
