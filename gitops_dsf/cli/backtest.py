@@ -207,7 +207,7 @@ def _records(args: argparse.Namespace, *, start: float) -> "tuple[Record, ...]":
     """The records of the journal since the start; none without advice, or where there is no journal."""
     if not args.advise:
         return ()
-    from gitops_dsf.journal.lines import read
+    from gitops_dsf.journal.record import read
     from gitops_dsf.repository.revision import RevisionError
 
     try:

@@ -159,7 +159,7 @@ def journal_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str]:
 
 def since_month(files: Mapping[str, bytes], start: float) -> dict[str, bytes]:
     """The files without months before a time (Unix seconds). One that is named otherwise stays."""
-    from gitops_dsf.journal.lines import FILE
+    from gitops_dsf.journal.record import FILE
 
     first = f"{datetime.fromtimestamp(start, UTC):%Y-%m}.jsonl"
     return {name: content for name, content in files.items() if not FILE.fullmatch(name) or name >= first}
@@ -167,7 +167,7 @@ def since_month(files: Mapping[str, bytes], start: float) -> dict[str, bytes]:
 
 def branch_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str] | None:
     """The same of the branch; None if this clone does not have it."""
-    from gitops_dsf.journal.lines import FILE
+    from gitops_dsf.journal.record import FILE
     from gitops_dsf.repository.revision import find_branch
 
     branch = find_branch(args.directory, args.journal_branch)
@@ -180,7 +180,7 @@ def branch_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str] | Non
 
 def _files(path: Path) -> dict[str, bytes]:
     """The files of a folder that belong to a journal, or the file itself. Raises UsageError."""
-    from gitops_dsf.journal.lines import FILE
+    from gitops_dsf.journal.record import FILE
 
     try:
         if not path.is_dir():

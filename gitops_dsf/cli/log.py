@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from gitops_dsf.journal.lines import Read
-    from gitops_dsf.journal.record import Record
+    from gitops_dsf.journal.record import Read, Record
 
 DESCRIPTION = """\
 Lists the changes of OCM's decisions that the reconciler wrote into the journal: when, from where to where,
@@ -110,7 +109,7 @@ def _read(args: argparse.Namespace, *, since: float) -> "Read":
     Months before `since` (Unix seconds) are not read, unless one application is asked for.
     """
     from dsf_wire.text import printable
-    from gitops_dsf.journal.lines import read
+    from gitops_dsf.journal.record import read
 
     files, origin = journal_files(args)
     about = args.application

@@ -1,8 +1,12 @@
-"""A record of the journal: one change of a decision, and why OCM decided so."""
+"""A record of the journal: one change of a decision, and why OCM decided so. Records are JSON lines: one line
+for each record, one file for each month of the records' times.
+"""
 
 import hashlib
-from collections.abc import Collection, Sequence
-from datetime import datetime
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -129,6 +133,10 @@ class Record(
         namespace, _, name = self.placement.partition("/")
         return namespace, name
 
+    def is_about(self, name: str) -> bool:
+        """Whether that is an ApplicationSet, or the Placement with or without its namespace."""
+        return name in {self.placement, self.key[1], *self.applications}
+
 
 def new_record(
     *,
@@ -177,3 +185,80 @@ def digest(clusters: frozenset[str]) -> str:
 def reason_of(explanation: Explanation) -> ClusterReason:
     """The kept part of an explanation."""
     return msgspec.convert(explanation, ClusterReason, from_attributes=True)
+
+
+FILE: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\.jsonl")
+"""The name of a month's file."""
+LINE_BYTES: Final = 256 << 10
+"""A longer line is no record. The largest one that the reconciler writes has about 64 KiB."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Read:
+    """What the files of a journal hold, in the order of files and lines."""
+
+    records: tuple[Record, ...]
+    bad: tuple[str, ...]
+    """Lines that are not records, with file, number and what is wrong. Readers skip them."""
+
+
+def file_of(record: Record) -> str:
+    """The file that a record belongs to."""
+    return f"{record.time.astimezone(UTC):%Y-%m}.jsonl"
+
+
+def encode(record: Record) -> bytes:
+    """One line, with its line break."""
+    return msgspec.json.encode(record) + b"\n"
+
+
+def read(files: Mapping[str, bytes], *, about: str | None = None, explained: bool = True) -> Read:
+    """Reads files by name, in order of name. A record that appears twice is read once. Unknown keys of a
+    record are ignored.
+
+    `about` limits the records to those of one application, and `explained` says whether they keep their
+    explanations, which are most of a journal.
+    """
+    found: dict[str, Record] = {}
+    bad: list[str] = []
+    needle = (about or "").encode()
+    for name in sorted(files):
+        for number, line in enumerate(files[name].split(b"\n"), 1):
+            if needle not in line or not line.strip():
+                continue
+            record = _decoded(line)
+            if isinstance(record, Record):
+                if about is None or record.is_about(about):
+                    found.setdefault(
+                        record.id, record if explained else msgspec.structs.replace(record, clusters=())
+                    )
+            else:
+                bad.append(f"{name}:{number}: {record}")
+    return Read(records=tuple(found.values()), bad=tuple(bad))
+
+
+def _decoded(line: bytes) -> Record | str:
+    """The record, or what is wrong with the line."""
+    if len(line) > LINE_BYTES:
+        return f"this line has {len(line)} bytes, and a record has at most {LINE_BYTES}"
+    try:
+        record = msgspec.json.decode(line, type=Record)
+        # A time near the year 1 or 9999 with an offset may have no equivalent in UTC.
+        record.time.astimezone(UTC)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
+        return f"this line is not a record: {error}"
+    return record
+
+
+def appended(files: Mapping[str, bytes], records: Iterable[Record]) -> dict[str, bytes]:
+    """The files that change when these records are added."""
+    added: dict[str, list[bytes]] = {}
+    for record in records:
+        added.setdefault(file_of(record), []).append(encode(record))
+    changed = {}
+    for name, lines in added.items():
+        content = files.get(name, b"")
+        # A last line without its line break was cut off, or edited by hand. It must not swallow a record.
+        separator = b"" if not content or content.endswith(b"\n") else b"\n"
+        changed[name] = b"".join((content, separator, *lines))
+    return changed

@@ -85,8 +85,3 @@ def recent(records: Sequence[Record], *, since: float, most: int) -> list[Record
         for (name, cluster), value in sorted(values.items())
     )
     return [msgspec.structs.replace(first, scores=scores), *records[start + 1 :]]
-
-
-def matches(record: Record, name: str) -> bool:
-    """Whether it is about an ApplicationSet, or a Placement with or without its namespace, of this name."""
-    return name in {record.placement, record.key[1], *record.applications}

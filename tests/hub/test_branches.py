@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.journal.lines import read
-from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.record import Record, read
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitrepository import git

@@ -13,8 +13,7 @@ import msgspec
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.lines import FILE, Read, appended, file_of, read
-from gitops_dsf.journal.record import Kind, Record, digest, new_record
+from gitops_dsf.journal.record import FILE, Kind, Read, Record, appended, digest, file_of, new_record, read
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.wording import plural

@@ -4,6 +4,5 @@
 rules         which copy may be deleted now, and what the others wait for (pure)
 reachability  which clusters are unreachable, and which have just returned
 deletion      reads everything about one copy again, and deletes it
-report        metrics, log and Events about copies that wait
-controller    the control loop
+controller    the control loop, with metrics, log and Events about copies that wait
 """

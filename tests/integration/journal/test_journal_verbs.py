@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.journal.lines import appended, encode
-from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, new_record
+from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, appended, encode, new_record
 from tests.hub.controlplane.gitrepository import git
 from tests.support.journalrecords import record
 from tests.support.outputs import check_output

@@ -5,8 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from gitops_dsf.journal.lines import LINE_BYTES, appended, encode, file_of, read
-from gitops_dsf.journal.record import MOST_NAMED, new_record
+from gitops_dsf.journal.record import LINE_BYTES, MOST_NAMED, appended, encode, file_of, new_record, read
 from tests.support.journalrecords import AT, record
 
 

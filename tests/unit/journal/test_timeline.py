@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from gitops_dsf.hub.flapping import Change
 from gitops_dsf.journal.record import ScoreChange
-from gitops_dsf.journal.timeline import by_placement, changes, in_order, matches, times, values_at
+from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
 from tests.support.journalrecords import AT, record
 
 
@@ -42,5 +42,5 @@ def test_scores_add_up_from_record_to_record() -> None:
 
 def test_an_application_is_found_by_any_of_its_names() -> None:
     found = record(applications=("portal-eu",))
-    assert all(matches(found, name) for name in ("portal", "argocd/portal", "portal-eu"))
-    assert not any(matches(found, name) for name in ("argocd", "shop", "kube/portal"))
+    assert all(found.is_about(name) for name in ("portal", "argocd/portal", "portal-eu"))
+    assert not any(found.is_about(name) for name in ("argocd", "shop", "kube/portal"))

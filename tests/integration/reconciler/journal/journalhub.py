@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitops_dsf.journal.lines import Read, read
+from gitops_dsf.journal.record import Read, read
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
