@@ -198,12 +198,7 @@ class GitLab(Forge):
         return next((each.request for each in own), None)
 
     async def _open(self, *, branch: str, title: str, body: str) -> Request:
-        asked = {
-            "source_branch": branch,
-            "target_branch": self._base,
-            "title": title,
-            "description": body,
-        }
+        asked = {"source_branch": branch, "target_branch": self._base, "title": title, "description": body}
         return (await self._call("POST", "merge_requests", _MergeRequest, body=asked)).request
 
     async def _close(self, number: int, *, body: str) -> None:

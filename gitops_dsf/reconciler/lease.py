@@ -38,13 +38,7 @@ class Leadership:
     It leads as long as the hub answers within a third of the deadline: a renewal is a read and a write.
     """
 
-    def __init__(
-        self,
-        *,
-        api: ApiServer,
-        namespace: str,
-        identity: str,
-    ) -> None:
+    def __init__(self, *, api: ApiServer, namespace: str, identity: str) -> None:
         self._api = api
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._identity = identity

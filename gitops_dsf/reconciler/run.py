@@ -134,8 +134,7 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
         lease_api,
         HubApi(load=load, left=leadership.left) as api,
         Fetcher(
-            limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT),
-            secrets=settings.secrets,
+            limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT), secrets=settings.secrets
         ) as fetcher,
         serve_pages(
             host=settings.metrics_host,

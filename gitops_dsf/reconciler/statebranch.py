@@ -52,12 +52,7 @@ class StateBranchController:
     """Writes one branch and nothing else."""
 
     def __init__(
-        self,
-        shared: Shared,
-        *,
-        git: GitSettings,
-        settings: model.StateBranch,
-        namespaces: Sequence[str],
+        self, shared: Shared, *, git: GitSettings, settings: model.StateBranch, namespaces: Sequence[str]
     ) -> None:
         """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too."""
         self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics

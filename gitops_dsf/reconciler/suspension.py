@@ -13,12 +13,7 @@ from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import MANAGED_BY_LABEL, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.suspended import score_names
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.circuitbreaker import (
-    CircuitBreaker,
-    ScoreCounts,
-    ScorerState,
-    count_scores,
-)
+from gitops_dsf.reconciler.circuitbreaker import CircuitBreaker, ScoreCounts, ScorerState, count_scores
 from gitops_dsf.reconciler.hub.api import MANAGER
 from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.hub.kinds import scorer_reference

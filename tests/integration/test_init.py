@@ -18,11 +18,7 @@ from tests.support.commandline import gitops_dsf
 
 ROOT = Path(__file__).parents[2]
 URL = "https://git.internal/platform/emea.git"
-PIPELINES = (
-    ".github/workflows/gitops-dsf.yaml",
-    ".gitea/workflows/gitops-dsf.yaml",
-    ".gitlab-ci.yml",
-)
+PIPELINES = (".github/workflows/gitops-dsf.yaml", ".gitea/workflows/gitops-dsf.yaml", ".gitlab-ci.yml")
 REGISTRY = "registry.internal:5000/platform"
 
 

@@ -209,11 +209,7 @@ def test_the_first_push_of_a_fresh_fleet_is_green(
             "GITHUB_EVENT_PATH": str(event),
             "GITHUB_STEP_SUMMARY": str(summary),
         },
-        "gitlab": {
-            "GITLAB_CI": "true",
-            "CI_MERGE_REQUEST_IID": "1",
-            "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
-        },
+        "gitlab": {"GITLAB_CI": "true", "CI_MERGE_REQUEST_IID": "1", "CI_MERGE_REQUEST_DIFF_BASE_SHA": base},
     }[forge]
     (tmp_path / "check").mkdir()
     job = Job(tmp_path / "check", origin, forge)

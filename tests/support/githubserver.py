@@ -27,12 +27,7 @@ TEXT: Schema = {"type": "string"}
 
 def parameters(*required: str, **properties: Schema) -> Schema:
     """These and no others."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": required,
-        "properties": properties,
-    }
+    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
 
 
 CREATE_PULL = parameters("head", "base", "title", title=TEXT, head=TEXT, base=TEXT, body=TEXT)

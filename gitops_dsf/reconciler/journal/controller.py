@@ -46,12 +46,7 @@ class JournalController:
     """Writes one branch."""
 
     def __init__(
-        self,
-        shared: Shared,
-        *,
-        git: GitSettings,
-        settings: model.JournalBranch,
-        flapping: FlappingReporter,
+        self, shared: Shared, *, git: GitSettings, settings: model.JournalBranch, flapping: FlappingReporter
     ) -> None:
         self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
         self._shared, self._tracker, self._clock = shared, shared.tracker, shared.clock

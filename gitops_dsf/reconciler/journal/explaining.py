@@ -85,10 +85,7 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
         scores=scores,
     )
     return Facts(
-        placements=placements,
-        state=state,
-        now=now,
-        commit=await _commit(api, view.argocd_namespace),
+        placements=placements, state=state, now=now, commit=await _commit(api, view.argocd_namespace)
     )
 
 

@@ -300,14 +300,7 @@ class ProposalController:
                 await self._events.say(scorer_reference(item), "LockProposed", message)
 
     async def _drop(
-        self,
-        clone: Clone,
-        kind: Kind,
-        own: dict[str, str],
-        outcome: str,
-        why: str,
-        *,
-        keep: str = "",
+        self, clone: Clone, kind: Kind, own: dict[str, str], outcome: str, why: str, *, keep: str = ""
     ) -> None:
         """Closes the requests of outdated branches, and deletes the branches."""
         for branch, commit in sorted(own.items()):

@@ -85,14 +85,7 @@ def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _condition(
-    before: Condition,
-    kind: str,
-    status: str,
-    reason: str,
-    message: str,
-    *,
-    generation: int,
-    now: float,
+    before: Condition, kind: str, status: str, reason: str, message: str, *, generation: int, now: float
 ) -> dict[str, Any]:
     since = before.last_transition_time if before.status == status else None
     return {

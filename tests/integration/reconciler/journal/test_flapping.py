@@ -42,9 +42,7 @@ async def test_a_noisy_score_is_named(scene: JournalHub) -> None:
     assert replica.returns() == {}
 
 
-async def test_moves_of_a_placement_that_was_deleted_are_not_those_of_the_next_one(
-    scene: JournalHub,
-) -> None:
+async def test_moves_of_a_placement_that_was_deleted_are_not_those_of_the_next_one(scene: JournalHub) -> None:
     async with scene.replica() as replica:
         await replica.pushed(1)
         await replica.moves("cluster2")

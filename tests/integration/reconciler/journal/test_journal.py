@@ -14,12 +14,7 @@ from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import git
-from tests.integration.reconciler.journal.journalhub import (
-    AUTHOR,
-    BRANCH,
-    INTERVAL,
-    JournalHub,
-)
+from tests.integration.reconciler.journal.journalhub import AUTHOR, BRANCH, INTERVAL, JournalHub
 from tests.integration.reconciler.replica import put
 from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim
@@ -182,9 +177,7 @@ async def test_a_replica_that_lost_the_lease_records_nothing(scene: JournalHub) 
     assert scene.moves() == [START]
 
 
-async def test_while_the_repository_is_away_its_leader_records_and_a_new_one_waits(
-    scene: JournalHub,
-) -> None:
+async def test_while_the_repository_is_away_its_leader_records_and_a_new_one_waits(scene: JournalHub) -> None:
     away = scene.repository.bare.with_name("away.git")
     async with scene.replica() as replica:
         await replica.pushed(1)

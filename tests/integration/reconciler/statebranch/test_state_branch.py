@@ -189,10 +189,7 @@ async def test_half_a_hub_is_no_snapshot(scene: StateBranchHub, monkeypatch: pyt
 
 
 async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(scene: StateBranchHub) -> None:
-    async with (
-        scene.replica(work="one", interval=1) as one,
-        scene.replica(work="other", interval=1) as other,
-    ):
+    async with scene.replica(work="one", interval=1) as one, scene.replica(work="other", interval=1) as other:
         for value in range(60, 66):
             scene.score(value)
             await asyncio.gather(read_again(one.view), read_again(other.view))

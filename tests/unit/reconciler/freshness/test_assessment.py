@@ -48,12 +48,7 @@ UNMASKED = "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): t
         ({"a": fresh(), "b": fresh(225)}, "ab", {}, "True Fresh fresh on 2 clusters"),
         ({"a": fresh()}, "a", {}, "True Fresh fresh on 1 cluster"),
         ({"a": fresh(), "b": LATE}, "ab", {}, "True Fresh fresh on 2 clusters, about to expire on 1 cluster"),
-        (
-            {"b": fresh(-1), "c": fresh(count=0)},
-            "bc",
-            {},
-            "False Expired fresh on 0 clusters; expired or",
-        ),
+        ({"b": fresh(-1), "c": fresh(count=0)}, "bc", {}, "False Expired fresh on 0 clusters; expired or"),
         ({"a": fresh(0), "b": fresh(-1)}, "ab", {}, "False Expired fresh on 1 cluster, about to expire on 1"),
         (
             {"a": fresh(), "b": fresh(count=0)},

@@ -42,9 +42,4 @@ def test_a_refuge_that_the_view_does_not_show_yet_is_taken_away_before_the_push(
     asyncio.run(publisher.publish(nothing, items_of([], REFUGE)))
     move = Move(placement="ns/a", source="c1", target="c2", since=0)
     asyncio.run(publisher.publish(nothing, items_of([move], REFUGE)))
-    assert hub.written == [
-        ("c3", {"ns/a": 50}),
-        ("c2", {"ns/a": 50}),
-        ("c3", {}),
-        ("c1", {"ns/a": -100}),
-    ]
+    assert hub.written == [("c3", {"ns/a": 50}), ("c2", {"ns/a": 50}), ("c3", {}), ("c1", {"ns/a": -100})]
