@@ -59,7 +59,6 @@ class Answer(NamedTuple):
     content: bytes
     """Without the token, if the status says that something is wrong."""
     wait: float = 0.0
-    """Seconds that the forge asks to wait."""
 
 
 class Send(Protocol):
@@ -76,7 +75,6 @@ class Request:
     number: int
     url: str
     is_open: bool
-    """Whether people may still decide."""
     merged: bool
     body: str
 
@@ -116,7 +114,6 @@ class Forge(ABC):
     COMMENT: ClassVar[str]
     EDITS: ClassVar[str] = "PATCH"
     PAGED: ClassVar[bool] = True
-    """Whether comments come in pages."""
 
     def __init__(self, *, api: str, place: str, send: Send, base: str = "") -> None:
         """`place` is owner/name of the repository, and `base` the branch that requests are for."""

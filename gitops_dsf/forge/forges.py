@@ -103,7 +103,6 @@ class GitHub(Forge):
 _PULLS: Final = "50"
 """Pull requests of a page. Servers limit it to MAX_RESPONSE_ITEMS, which is 50."""
 _PAGES: Final = 40
-"""Of pull requests that are read at most."""
 
 
 class Gitea(GitHub):

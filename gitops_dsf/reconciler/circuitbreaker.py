@@ -1,7 +1,5 @@
 """A circuit breaker for scoring APIs: it decides which scores are suspended, by the probes of the hub and a
-quorum of clusters without a fresh score. Pure.
-
-Times are passed in, in seconds of a monotonic clock.
+quorum of clusters without a fresh score. Pure: times are passed in, in seconds of a monotonic clock.
 
 Agents do not call a suspended scorer, so its scores stay stale even when the API is back. A suspension is
 therefore lifted by the hub's own probes, or for a trial once an hour: the hub may be the only one that does
@@ -57,10 +55,8 @@ def count_scores(
     published: AbstractSet[str],
     scores: Assessment,
 ) -> ScoreCounts:
-    """Counts the expected clusters by their score of one scorer; `published` are those that have one.
-
-    A cluster whose agent OCM does not call available publishes nothing, so it is not counted. Neither is a
-    score without validUntil: nobody can tell when it was written.
+    """Counts the expected clusters by their score; `published` are those that have one. A score without
+    validUntil is not counted: nobody can tell when it was written.
     """
     able = {name for name in expected & published if name in addons and addons[name].available == "True"}
     stale = able & scores.expired

@@ -14,7 +14,6 @@ from gitops_dsf.forge.forge import Answer, ForgeError, Sign
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 
 SECONDS: Final = 60.0
-"""Time limit of a call."""
 ANSWER_BYTES: Final = 4 << 20
 """Size of an answer at most: 10 pull requests with the longest text that GitHub accepts have 2.6 MB."""
 

@@ -52,8 +52,8 @@ class Due:
 class RefreshDebounce:
     """Remembers for which decisions each ApplicationSet was refreshed, and when. Pure: times are passed in.
 
-    A decision counts when it has not changed for a while. An empty decision never counts, so nothing is
-    deleted because something is missing; when it has clusters again, it counts as changed.
+    An empty decision never counts, so nothing is deleted because something is missing; when it has clusters
+    again, it counts as changed.
     """
 
     decisions: DecisionSets

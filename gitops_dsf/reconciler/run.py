@@ -37,9 +37,7 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
 CONCURRENT: Final = 512
-"""Probes at a time."""
 RESTARTS: Final = Backoff(first=1.0, ceiling=60.0, jitter=0)
-"""Pauses before a failed controller is started again."""
 STEADY_SECONDS: Final = 300.0
 """A controller that ran for this long has recovered: its next failure counts as the first one."""
 Controllers = Mapping[str, Callable[[], Awaitable[None]]]
@@ -114,10 +112,8 @@ async def serve_pages(
 
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
-    """Works until SIGTERM or SIGINT.
-
-    Raises HubError when the credentials cannot be read or leadership is lost, and UsageError when the address
-    cannot be bound.
+    """Works until SIGTERM or SIGINT. Raises HubError when credentials cannot be read or leadership is lost, and
+    UsageError when the address cannot be bound.
     """
     use_threads(CONCURRENT)
     metrics, probe = Metrics(), settings.spec.reconciler.probe

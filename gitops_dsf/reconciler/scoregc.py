@@ -29,7 +29,6 @@ from gitops_dsf.wording import names_text
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 15.0
-"""Between two passes."""
 CONFIRM_SECONDS: Final = 60.0
 """A score must be dead for this long: while an agent is replaced its add-on is unavailable for a moment."""
 READS: Final = 50

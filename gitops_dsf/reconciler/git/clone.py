@@ -22,7 +22,6 @@ from gitops_dsf.reconciler.settings import GitSettings
 
 LOG = logging.getLogger(__name__)
 RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
-"""Pauses after a failed push."""
 RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is created again, so that old objects do not pile up."""
 _HEADS: Final = "refs/heads/"
@@ -41,7 +40,6 @@ class Clone:
         self._folder, self._renew_after = folder / "repository.git", renew_after
         self.author = settings.author
         self.tree = folder / "tree"
-        """The working tree."""
         self.head = ""
         """The commit that was checked out; empty if there is none."""
         self._git = GitProgram(

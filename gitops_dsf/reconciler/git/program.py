@@ -13,7 +13,6 @@ from dsf_wire.text import printable
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 
 SECONDS: Final = 180.0
-"""Time limit of a run."""
 MOST_QUOTED: Final = 400
 """Characters of git's messages in an error."""
 

@@ -32,7 +32,6 @@ class Action(StrEnum):
     DELETE = "delete"
     WAIT = "wait"
     KEEP = "keep"
-    """It is never deleted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,14 +53,10 @@ class MoveState:
     decided: frozenset[str]
     """The clusters of the decision; not empty."""
     asked_for: int | None
-    """The Placement's numberOfClusters."""
     copies: tuple[Application, ...]
     unreachable: frozenset[str]
-    """Clusters that OCM does not reach."""
     returned: frozenset[str]
-    """Clusters that became reachable recently."""
     overdue: bool
-    """Whether the time-out is over."""
     best: Mapping[str, int]
     """The best rank of each copy since the decision, by UID. The present rank counts in any case."""
     name_on: Callable[[str], str]

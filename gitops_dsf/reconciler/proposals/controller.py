@@ -33,7 +33,6 @@ LOG = logging.getLogger(__name__)
 LONGEST_SECONDS: Final = 1800.0
 """Longest pause between two passes while git or the forge fails."""
 BRANCHES: Final = "gitops-dsf/"
-"""Begins the name of every branch."""
 DIGITS: Final = 16
 """Hexadecimal digits of the digest in a branch's name."""
 

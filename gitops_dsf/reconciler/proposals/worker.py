@@ -31,7 +31,6 @@ from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.wording import plural
 
 SECONDS: Final = 300.0
-"""Time limit of a worker."""
 NICE: Final = 10
 """All other processes have precedence."""
 MOST_LEAVE: Final = 0.2
@@ -80,7 +79,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     refused: list[str] = []
     """Scorers whose pages could not be read, or were not accepted."""
     known: list[str] = []
-    """Clusters in git."""
 
 
 async def locks(root: Path, scorers: Sequence[str], *, seconds: float, secrets: Path | None = None) -> Change:

@@ -129,7 +129,6 @@ async def probe(
     scorers: Iterable[DynamicScorer], *, fetcher: Fetcher, allowed: Sequence[str] = ()
 ) -> Answers:
     """Asks /healthz and, with configSyncMode Full, /config of all scorers at once, each page once.
-
     `allowed` is spec.allowedTokenHosts.
 
     /config is asked only after /healthz was reached, so an API that hangs costs one time limit and one place.
@@ -175,11 +174,8 @@ class Prober:
     async def round(
         self, scorers: Mapping[str, DynamicScorer], *, only: Collection[str] | None = None
     ) -> None:
-        """Probes all scorers, or only those that are named, and forgets scorers that are gone.
-
-        Scorers without a scoring API are not probed.
-
-        A change of one scorer must not probe the others: several probes in a row decide about health.
+        """Probes scorers with a scoring API, all or those that are named, and forgets those that are gone. A
+        change of one must not probe the others: several probes in a row decide about health.
         """
         began = monotonic()
         scorers = {name: item for name, item in scorers.items() if not item.scored_by_query}

@@ -100,7 +100,6 @@ def _condition(
 
 LOG = logging.getLogger(__name__)
 RETRIES: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
-"""Pauses before a status that the hub refused is written again."""
 BUSY: Final = frozenset(
     {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
