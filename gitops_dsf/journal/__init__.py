@@ -2,5 +2,4 @@
 
 record    one change, with the explanations and the scores at that moment, as a line of a file
 timeline  the records of one Placement, in order
-flapping  moves back and forth, and the score behind them
 """

@@ -1,11 +1,14 @@
 """What is kept of each kind's objects: typed decoding skips the rest. References for Events."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Final, Protocol, TypeVar, cast
 
 import msgspec
 
+from dsf_runtime.informer import Informer
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import Application, read_application
@@ -14,8 +17,10 @@ from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
-from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS, SCORERS
+from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS, SCORERS, SCORES
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score
+from gitops_dsf.reconciler.hub.api import HubApi
 
 OURS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
 """Selects the agent's ManagedClusterAddOns."""
@@ -125,3 +130,67 @@ def application_set_reference(name: str, uid: str, namespace: str) -> Reference:
 def placement_reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
     """For Events about a Placement."""
     return Reference(PLACEMENTS.api_version, "Placement", namespace, name, item.uid)
+
+
+MOST_CHARACTERS: Final = 65_536
+"""Of the names of a score's items: a cluster cannot fill the memory of the hub."""
+_NOTHING: Final[Mapping[str, Score]] = MappingProxyType({})
+
+
+class ScoreColumns(MutableMapping[str, Score]):
+    """Scores by cluster/name, kept by name: the keys are not stored twice."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, dict[str, Score]] = {}
+
+    def __getitem__(self, key: str) -> Score:
+        cluster, _, resource = key.partition("/")
+        return self.columns[resource][cluster]
+
+    def __setitem__(self, key: str, item: Score) -> None:
+        cluster, _, resource = key.partition("/")
+        self.columns.setdefault(sys.intern(resource), {})[sys.intern(cluster)] = item
+
+    def __delitem__(self, key: str) -> None:
+        cluster, _, resource = key.partition("/")
+        del self.columns[resource][cluster]
+        if not self.columns[resource]:
+            del self.columns[resource]
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{cluster}/{resource}" for resource, column in self.columns.items() for cluster in column)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.columns.values()))
+
+
+class ScoreInformer(Informer[Score]):
+    """All scores of the hub."""
+
+    def __init__(self, *, api: HubApi) -> None:
+        interner = Interner()
+
+        def score(raw: msgspec.Raw) -> tuple[str, Score]:
+            item = msgspec.json.decode(raw, type=AddOnPlacementScore)
+            found = interner.of(item.status, on_hub=item.metadata.on_hub)
+            if sum(map(len, found.names)) > MOST_CHARACTERS:
+                msg = f"the names of its items have more than {MOST_CHARACTERS} characters"
+                raise ValueError(msg)
+            return f"{item.metadata.namespace}/{item.metadata.name}", found
+
+        super().__init__(
+            api=api,
+            path=SCORES.path,
+            project=score,
+            key=lambda cluster, name: f"{cluster}/{name}",
+            shelf=ScoreColumns,
+        )
+
+    @property
+    def columns(self) -> Mapping[str, Mapping[str, Score]]:
+        """By name, scorers' and others', and then by cluster. Ask each time: a new list makes new columns."""
+        return cast("ScoreColumns", self._items).columns
+
+    def of(self, resource: str) -> Mapping[str, Score]:
+        """The scores of one name by cluster, such as a scorer's."""
+        return self.columns.get(resource, _NOTHING)

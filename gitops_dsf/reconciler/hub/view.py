@@ -24,6 +24,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.configmaps import ConfigMapPoll
 from gitops_dsf.reconciler.hub.kinds import (
     OURS,
+    ScoreInformer,
     addon,
     application,
     application_set,
@@ -32,7 +33,6 @@ from gitops_dsf.reconciler.hub.kinds import (
     placement,
     scorer,
 )
-from gitops_dsf.reconciler.hub.scores import ScoreInformer
 
 
 def _is_broken(informer: Informer[Any]) -> float:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from gitops_dsf.journal.flapping import Flapping, flapping_of, flapping_text
 from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, new_record
+from gitops_dsf.reconciler.journal.flapping import Flapping, flapping_of, flapping_text
 
 NOW = datetime(2026, 6, 2, tzinfo=UTC).timestamp()
 

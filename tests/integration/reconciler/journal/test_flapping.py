@@ -4,7 +4,7 @@ says.
 
 import asyncio
 
-from gitops_dsf.journal.flapping import SPAN_SECONDS
+from gitops_dsf.reconciler.journal.flapping import SPAN_SECONDS
 from tests.integration.reconciler.journal.journalhub import JournalHub, Leader
 
 WORDS = (

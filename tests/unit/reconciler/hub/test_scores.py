@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.scores import Interner, Score, score_of
-from gitops_dsf.reconciler.hub.scores import ScoreColumns
+from gitops_dsf.reconciler.hub.kinds import ScoreColumns
 
 KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")).map("/".join)
 ITEMS = st.builds(score_of, st.dictionaries(st.sampled_from("pq"), st.integers(-100, 100)))

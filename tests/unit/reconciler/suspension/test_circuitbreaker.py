@@ -6,14 +6,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.circuitbreaker import (
+from gitops_dsf.reconciler.scorers.probes import HealthStatus
+from gitops_dsf.reconciler.suspension import (
     TRIAL_EVERY,
     TRIAL_SECONDS,
     CircuitBreaker,
     ScoreCounts,
     ScorerState,
 )
-from gitops_dsf.reconciler.scorers.probes import HealthStatus
 from tests.unit.reconciler.freshness.hubobjects import made
 
 ACTIVE, INACTIVE, UNKNOWN = HealthStatus.ACTIVE, HealthStatus.INACTIVE, HealthStatus.UNKNOWN

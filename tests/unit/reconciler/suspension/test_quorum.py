@@ -2,8 +2,8 @@
 
 import pytest
 
-from gitops_dsf.reconciler.circuitbreaker import ScoreCounts, count_scores
 from gitops_dsf.reconciler.freshness import Assessment
+from gitops_dsf.reconciler.suspension import ScoreCounts, count_scores
 from tests.support.typed import agent
 
 ALIVE = agent(available="True")
