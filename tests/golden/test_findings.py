@@ -3,7 +3,7 @@
 Most are near a limit of a rule, on either side. `make golden` writes what the rules say now; review the diff.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from inspect import isfunction
 from pathlib import Path
 from types import ModuleType
@@ -27,7 +27,16 @@ def groups(module: ModuleType) -> Mapping[str, Mapping[str, Documents]]:
     """The cases of each function whose name begins with an underscore, in the order of the file."""
     own = (item for item in vars(module).values() if isfunction(item) and item.__module__ == module.__name__)
     prefix = module.__name__.rpartition("findings_")[2]
-    return {f"{prefix}{item.__name__}": dict(item()) for item in own if item.__name__.startswith("_")}
+    return {f"{prefix}{item.__name__}": _once(item()) for item in own if item.__name__.startswith("_")}
+
+
+def _once(cases: Iterable[tuple[str, Documents]]) -> Mapping[str, Documents]:
+    """A case of the name of another one would not be run."""
+    found: dict[str, Documents] = {}
+    for name, documents in cases:
+        assert name not in found, f"two cases are called {name}"
+        found[name] = documents
+    return found
 
 
 GROUPS = {
@@ -38,7 +47,7 @@ GROUPS = {
     "pace": findings_pace.CASES,
     "maintenance": findings_maintenance.CASES,
 }
-CASES = {name: documents for cases in GROUPS.values() for name, documents in cases.items()}
+CASES = _once(case for cases in GROUPS.values() for case in cases.items())
 
 
 def found(name: str) -> list[str]:
