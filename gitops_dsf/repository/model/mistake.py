@@ -140,9 +140,8 @@ def _diagnostic(
         inside = reason.path if isinstance(reason, FieldError) else ()
         return codes.BAD_VALUE.at(document.at((*path, *inside)), f"{where}{reason}")
     if path and path[-1] in _DURATIONS and kind == "greater_than_equal":
-        return codes.NOT_POSITIVE.at(
-            document.at(path), f"{name} is {first['input']}; it cannot be negative", _describe(model, path)
-        )
+        message = f"{name} is {first['input']}; it cannot be negative"
+        return codes.NOT_POSITIVE.at(document.at(path), message, _describe(model, path))
     types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
     rules = [_rule(item) for item in items if item["type"] not in _TYPES]
     if types and (not rules or not _same_type(first["input"], items)):

@@ -38,13 +38,11 @@ def unknown_kind(document: Document) -> Diagnostic:
     for field in ("apiVersion", "kind"):
         value = document.data.get(field)
         if value is None:
-            return codes.MISSING_FIELD.at(
-                document.at((field,)), f"{field} is missing", f"add {field}; known kinds: {_known()}"
-            )
+            hint = f"add {field}; known kinds: {_known()}"
+            return codes.MISSING_FIELD.at(document.at((field,)), f"{field} is missing", hint)
         if not isinstance(value, str):
-            return codes.WRONG_TYPE.at(
-                document.at((field,)), f"{field} must be text", "write it as text, in quotes if need be"
-            )
+            hint = "write it as text, in quotes if need be"
+            return codes.WRONG_TYPE.at(document.at((field,)), f"{field} must be text", hint)
     versions = [version for version, kind in KINDS if kind == document.kind]
     if versions:
         return codes.UNKNOWN_KIND.at(

@@ -68,9 +68,8 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
                     did_you_mean(name, names)
                     or "write the Placement into apps/, or a ScoredApplication in place of both"
                 )
-                yield codes.UNKNOWN_PLACEMENT.at(
-                    item.at(*place), f"there is no Placement {name} in apps/", hint
-                )
+                position = item.at(*place)
+                yield codes.UNKNOWN_PLACEMENT.at(position, f"there is no Placement {name} in apps/", hint)
                 continue
             placement = placements.get(name)
             if placement is not None and context.namespace_of(placement) != context.argocd_namespace:

@@ -49,9 +49,8 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
         for place, source in application.placed_sources:
             if not (source.path or source.chart or (source.ref and application.sources)):
                 message = f"{dotted(place)} has neither path nor chart: Argo CD refuses the Application"
-                yield codes.MISSING_FIELD.at(
-                    item.at(*place, "path"), message, "add path (. for the root of the repository), or chart"
-                )
+                hint = "add path (. for the root of the repository), or chart"
+                yield codes.MISSING_FIELD.at(item.at(*place, "path"), message, hint)
             elif source.chart and not source.target_revision:
                 message = f"{dotted(place)}.targetRevision is missing: Argo CD wants the version of a chart"
                 hint = "add targetRevision (the version of the chart)"
@@ -138,9 +137,8 @@ def _value_files(document: Document, places: Sequence[Path], refs: set[str]) -> 
             ref = file[1:].partition("/")[0]
             if ref not in refs:
                 hint = did_you_mean(ref, refs) or f"write ref: {ref} into the source with the file"
-                yield codes.UNKNOWN_REFERENCE.at(
-                    document.at((*place, "helm", "valueFiles", index)), f"no source has the ref {ref}", hint
-                )
+                position = document.at((*place, "helm", "valueFiles", index))
+                yield codes.UNKNOWN_REFERENCE.at(position, f"no source has the ref {ref}", hint)
 
 
 def names_fit_labels(context: Context) -> Iterator[Diagnostic]:

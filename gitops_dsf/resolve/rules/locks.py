@@ -22,9 +22,8 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
         scorer = context.scorers.get(item.name)
         if scorer is None:
             hint = did_you_mean(item.name, context.scorers) or "remove the file"
-            yield codes.STALE_LOCK.at(
-                item.position, f"there is no DynamicScorer {item.name} for this lock", hint
-            )
+            position = item.position
+            yield codes.STALE_LOCK.at(position, f"there is no DynamicScorer {item.name} for this lock", hint)
             continue
         spec = scorer.spec
         if spec.scored_by_query:
@@ -32,9 +31,8 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
             yield codes.STALE_LOCK.at(item.position, message, "remove the file")
         elif spec.config_sync_mode == "None":
             message = f"{item.name} has configSyncMode None: this lock is not read"
-            yield codes.STALE_LOCK.at(
-                item.position, message, "remove the file, or write configSyncMode: Full"
-            )
+            position = item.position
+            yield codes.STALE_LOCK.at(position, message, "remove the file, or write configSyncMode: Full")
         elif item.value.spec.config_url != spec.config_url:
             yield codes.STALE_LOCK.at(
                 item.at("spec", "configURL"),

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.maintenance import MOST_WINDOWS, Period, clock_change, together
-from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
@@ -225,13 +224,11 @@ def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
             found = applications.get(name)
             if found is None:
                 yield _unknown(context, item, "applications", index, name)
-            elif context.settings.pace is not None and not _is_paced(context, found):
+            elif context.settings.pace is not None and (
+                found.value.spec.placement.ref is not None or not is_paced(found, context.settings)
+            ):
                 message = f"{name} is not paced: there is nothing to freeze"
                 yield codes.PACE_FIELD.at(item.at("spec", "applications", index), message, "remove it")
-
-
-def _is_paced(context: Context, item: Item[ScoredApplication]) -> bool:
-    return item.value.spec.placement.ref is None and is_paced(item, context.settings)
 
 
 def _unknown(context: Context, item: Item[Maintenance], field: str, index: int, name: str) -> Diagnostic:

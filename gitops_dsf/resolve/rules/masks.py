@@ -16,9 +16,8 @@ def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.scoring_configs:
         if item.name != SINGLETON_NAME:
             message = f"a DynamicScoringConfig named {item.name} is never read"
-            yield codes.CONFIG_NAME.at(
-                item.position, message, f"write name: {SINGLETON_NAME}, and all masks into that one object"
-            )
+            hint = f"write name: {SINGLETON_NAME}, and all masks into that one object"
+            yield codes.CONFIG_NAME.at(item.position, message, hint)
 
 
 @needs("ManagedCluster", "DynamicScorer")
@@ -59,9 +58,8 @@ def _cluster(
         yield codes.MATCHES_NOTHING.at(position, message, "correct the labels, or remove the mask")
     elif is_glob(mask.cluster_name):
         message = f"{mask.cluster_name} matches no cluster of the inventory"
-        yield codes.MATCHES_NOTHING.at(
-            item.at("spec", "masks", index, "clusterName"), message, "correct the pattern, or remove the mask"
-        )
+        position = item.at("spec", "masks", index, "clusterName")
+        yield codes.MATCHES_NOTHING.at(position, message, "correct the pattern, or remove the mask")
     else:
         message = f"there is no ManagedCluster {mask.cluster_name} in clusters/"
         hint = (

@@ -28,9 +28,8 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
             if known
             else "write it into config/, or write source.host"
         )
-        yield codes.UNKNOWN_SOURCE.at(
-            item.at("spec", "source", "ref"), f"there is no MetricSource {ref}", hint
-        )
+        position = item.at("spec", "source", "ref")
+        yield codes.UNKNOWN_SOURCE.at(position, f"there is no MetricSource {ref}", hint)
 
 
 @needs("ManagedCluster", "DynamicScoringConfig")
@@ -129,9 +128,8 @@ def measures_exist(context: Context) -> Iterator[Diagnostic]:
         query = scorer.spec.source.params.query
         parts = split(query)
         if query and not parts:
-            yield codes.MEASURE.at(
-                scorer.at("source.params.query"), "there is no measure in the query", _EXAMPLE
-            )
+            position = scorer.at("source.params.query")
+            yield codes.MEASURE.at(position, "there is no measure in the query", _EXAMPLE)
         if len(parts) > MAX_EXPRESSIONS:
             message = f"more than {MAX_EXPRESSIONS} measures in one query"
             yield codes.MEASURE.at(scorer.at("source.params.query"), message, "use several scorers")
@@ -190,6 +188,5 @@ def receivers_need_no_more(context: Context) -> Iterator[Diagnostic]:
         dialect = scorer.spec.source.dialect
         if scorer.is_pushed and dialect != "PromQL":
             message = f"source.dialect is {dialect}, and the receiver is a Prometheus: it reads PromQL only"
-            yield codes.RECEIVER_FIELD.at(
-                scorer.declared.at("spec", "source", "dialect"), message, "write PromQL, and remove dialect"
-            )
+            position = scorer.declared.at("spec", "source", "dialect")
+            yield codes.RECEIVER_FIELD.at(position, message, "write PromQL, and remove dialect")

@@ -50,9 +50,8 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
         if name in by_name:
             first = by_name[name].at(field)
             message = f"the score name {name} is used at {first}, too: the two scores overwrite each other"
-            yield codes.DUPLICATE_SCORE.at(
-                scorer.at(field), message, "give each scorer a score name of its own"
-            )
+            hint = "give each scorer a score name of its own"
+            yield codes.DUPLICATE_SCORE.at(scorer.at(field), message, hint)
         elif resource in by_resource:
             other = by_resource[resource]
             yield codes.SANITISED_CLASH.at(
@@ -177,9 +176,7 @@ def _placement_hint(name: str, context: Context) -> str:
 
 
 def _hint(name: str, context: Context) -> str:
-    by_score_name = next(
-        (scorer.name for scorer in context.complete.values() if scorer.score_name == name), None
-    )
-    if by_score_name is not None:
-        return f"{name} is the score name of {by_score_name}; write scorer: {by_score_name}"
+    for scorer in context.complete.values():
+        if scorer.score_name == name:
+            return f"{name} is the score name of {scorer.name}; write scorer: {scorer.name}"
     return did_you_mean_one_of(name, context.scorers)

@@ -63,9 +63,8 @@ def demands_count(context: Context) -> Iterator[Diagnostic]:
                 else:
                     why = "an application on every eligible cluster does not move"
                     hint = "write placement.numberOfClusters, or remove it"
-                yield codes.PACE_FIELD.at(
-                    item.at("spec", "scores", index, "demand"), f"demand has no effect: {why}", hint
-                )
+                position = item.at("spec", "scores", index, "demand")
+                yield codes.PACE_FIELD.at(position, f"demand has no effect: {why}", hint)
 
 
 def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:

@@ -93,9 +93,8 @@ def _unpublished(item: Item[RawPlacement], place: Path, resource: str, close: st
         return codes.UNKNOWN_SCORER.at(item.at(*place), message, close)
     name = resource or "an empty name"
     message = f"no scorer here publishes {name}; if no other add-on does, every cluster counts as 0"
-    return codes.FOREIGN_SCORE.at(
-        item.at(*place), message, "make sure that an add-on of the fleet publishes it"
-    )
+    position = item.at(*place)
+    return codes.FOREIGN_SCORE.at(position, message, "make sure that an add-on of the fleet publishes it")
 
 
 def _unread(item: Item[RawPlacement]) -> Iterator[Diagnostic]:

@@ -27,7 +27,7 @@ _CODES = {
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
     """Every PromQL expression must parse and return an instant vector or a scalar."""
     for scorer in context.each_type:
-        for part, checked in _parsed(scorer) if _dialect(scorer) == "PromQL" else []:
+        for part, checked in _parsed(scorer) if scorer.spec.source.dialect == "PromQL" else []:
             for mistake in checked.mistakes:
                 where = scorer.in_query(part.offset + mistake.offset)
                 dotted = _dotted_name(part.text, mistake.offset) if scorer.is_pushed else ""
@@ -53,22 +53,17 @@ def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
                 where = declared.inside(("spec", "scoreDimensionFormat"), item.offset)
                 known = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
                 hint = did_you_mean(item.name, PLACEHOLDERS) or f"known: {known}"
-                yield codes.UNKNOWN_PLACEHOLDER.at(
-                    where, f"the placeholder ${{{item.name}}} is not known", hint
-                )
+                message = f"the placeholder ${{{item.name}}} is not known"
+                yield codes.UNKNOWN_PLACEHOLDER.at(where, message, hint)
         for found in _UNFINISHED.finditer(template):
             where = declared.inside(("spec", "scoreDimensionFormat"), found.start())
-            yield codes.UNKNOWN_PLACEHOLDER.at(
-                where, f"{found[0]} is not a placeholder, so it stays in every name", _braces(found[1])
-            )
+            message = f"{found[0]} is not a placeholder, so it stays in every name"
+            hint = f"write ${{{found[1]}}}" if found[1] else "close it with }"
+            yield codes.UNKNOWN_PLACEHOLDER.at(where, message, hint)
 
 
 _UNFINISHED = re.compile(rf"\$\{{?({'|'.join(PLACEHOLDERS)})\b(?!\}})|\$\{{[^}}]*$")
 """`$node` or `${node` without its closing brace."""
-
-
-def _braces(name: str | None) -> str:
-    return f"write ${{{name}}}" if name else "close it with }"
 
 
 def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
@@ -206,12 +201,8 @@ def _dotted_name(text: str, offset: int) -> str:
 _DOTTED = re.compile(r"[a-zA-Z_]\w*(\.\w+)+")
 
 
-def _dialect(scorer: EffectiveScorer) -> str:
-    return scorer.spec.source.dialect
-
-
 def _parsed(scorer: EffectiveScorer) -> list[tuple[Part, Checked]]:
     query = scorer.spec.source.params.query
-    if scorer.source_type != "Prometheus" or len(query) > MAX_QUERY or _dialect(scorer) == "Other":
+    if scorer.source_type != "Prometheus" or len(query) > MAX_QUERY or scorer.spec.source.dialect == "Other":
         return []
     return [(part, check(part.text)) for part in split(query)]

@@ -57,9 +57,8 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
         why, hint = "there is no query", "write source.params.query"
         if scorer.spec.source.type:
             why, hint = "source.type is None", "write source.type: Prometheus, or remove the source"
-        yield codes.UNASKED_SOURCE.at(
-            scorer.at(name), f"{name} has no effect: {why}, so the scoring API gets no series", hint
-        )
+        message = f"{name} has no effect: {why}, so the scoring API gets no series"
+        yield codes.UNASKED_SOURCE.at(scorer.at(name), message, hint)
 
 
 def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
@@ -126,9 +125,8 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
                 if scorer.lock is not None
                 else "and without it the scorer cannot run"
             )
-            yield codes.INCOMPLETE_SCORER.at(
-                scorer.at(field), f"spec.{field} is missing, {because}", _HINTS[last]
-            )
+            position = scorer.at(field)
+            yield codes.INCOMPLETE_SCORER.at(position, f"spec.{field} is missing, {because}", _HINTS[last])
 
 
 _HINTS = {

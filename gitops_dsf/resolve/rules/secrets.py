@@ -74,9 +74,5 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
 
 def names_a_secret(name: str) -> bool:
     """Whether a field of this name usually holds a secret, such as apiKey, access_token or password."""
-    return _NAME.search(_words(name)) is not None
-
-
-def _words(name: str) -> str:
-    """Splits a camelCase name, so that openaiApiKey ends in Api_Key, and monkey does not end in key."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    # A camelCase name is split, so that openaiApiKey ends in Api_Key, and monkey does not end in key.
+    return _NAME.search(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)) is not None

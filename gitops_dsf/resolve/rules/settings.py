@@ -26,9 +26,8 @@ def settings_are_there(context: Context) -> Iterator[Diagnostic]:
     declared = context.declared
     if declared.repository is None and not any(item.code == codes.EMPTY.id for item in declared.diagnostics):
         message = f"{SETTINGS_FILE} with a FleetRepository is missing"
-        yield codes.SETTINGS.at(
-            Position(file=SETTINGS_FILE), message, "gitops-dsf init DIR shows what it looks like"
-        )
+        position = Position(file=SETTINGS_FILE)
+        yield codes.SETTINGS.at(position, message, "gitops-dsf init DIR shows what it looks like")
 
 
 @needs(SETTINGS)

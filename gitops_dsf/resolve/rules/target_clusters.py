@@ -41,9 +41,8 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
             and context.inventory.selected(scorer.spec.cluster_selector)
         ):
             message = f"masks keep {name} off every cluster that its selector matches"
-            yield codes.NOWHERE.at(
-                scorer.position, message, "remove the scorer, write suspend: true, or narrow the masks"
-            )
+            hint = "remove the scorer, write suspend: true, or narrow the masks"
+            yield codes.NOWHERE.at(scorer.position, message, hint)
 
 
 @needs("ManagedClusterSet")
@@ -90,9 +89,8 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
         message = f"{items[0].name}{more} would be in the ManagedClusterSet {name}, which is not in clusters/"
         hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS]) or "write the set into clusters/"
-        yield codes.UNKNOWN_SET_OF_CLUSTER.at(
-            items[0].at("metadata", "labels", CLUSTER_SET_LABEL), message, hint
-        )
+        position = items[0].at("metadata", "labels", CLUSTER_SET_LABEL)
+        yield codes.UNKNOWN_SET_OF_CLUSTER.at(position, message, hint)
 
 
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:

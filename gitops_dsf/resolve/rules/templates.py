@@ -184,9 +184,8 @@ def _told(finding: Finding, position: Position) -> Diagnostic:
         message = (
             "OCM writes no score into a decision: Argo CD generates nothing, and with a score every change"
         )
-        return codes.SCORE_IN_TEMPLATE.at(
-            position, f"{message} of it would update the Application", "leave the score out of the template"
-        )
+        message = f"{message} of it would update the Application"
+        return codes.SCORE_IN_TEMPLATE.at(position, message, "leave the score out of the template")
     hint = did_you_mean(finding.name, finding.known)
     if finding.name == ".metadata" and ".labels" in finding.known:
         hint = "labels of the cluster are below .labels"
@@ -194,9 +193,8 @@ def _told(finding: Finding, position: Position) -> Diagnostic:
         hint = f"for Helm, write {{{{`{{{{ {finding.name}... }}}}`}}}}"
     elif not hint:
         hint = f"there are {names_text(finding.known, most=6)}"
-    return codes.TEMPLATE_PARAMETER.at(
-        position, f"{finding.message}: Argo CD generates no Application for this template", hint
-    )
+    message = f"{finding.message}: Argo CD generates no Application for this template"
+    return codes.TEMPLATE_PARAMETER.at(position, message, hint)
 
 
 def _fast(document: Document, place: Path, parameters: Parameters) -> Iterator[Diagnostic]:

@@ -96,15 +96,13 @@ def _window(scorer: EffectiveScorer, *, unseen: bool) -> Iterator[Diagnostic]:
     if scorer.is_instant:
         field = "source.path" if scorer.spec.source.path else "source.host"
         message = "upstream's agent reads range queries only: from this path it gets series without values"
-        yield codes.UPSTREAM_CANNOT_RUN.at(
-            scorer.at(field), message, f"write path: {QUERY_PATH}, with a range and a step"
-        )
+        hint = f"write path: {QUERY_PATH}, with a range and a step"
+        yield codes.UPSTREAM_CANNOT_RUN.at(scorer.at(field), message, hint)
     elif scorer.spec.source.params.range == 0 and scorer.spec.source.params.query and not unseen:
         written = "0" if scorer.has("source.params.range") else "missing"
         message = f"range is {written}: upstream's controller silently skips the scorer"
-        yield codes.UPSTREAM_CANNOT_RUN.at(
-            scorer.at("source.params.range"), message, "write the seconds of history, such as range: 60"
-        )
+        hint = "write the seconds of history, such as range: 60"
+        yield codes.UPSTREAM_CANNOT_RUN.at(scorer.at("source.params.range"), message, hint)
 
 
 def _scoring_host(scorer: EffectiveScorer) -> Iterator[Diagnostic]:

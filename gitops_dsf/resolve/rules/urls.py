@@ -82,9 +82,8 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
                 if close
                 else "write https://host/owner/repository.git, or git@host:owner/repository.git"
             )
-            yield codes.REPOSITORY_URL.at(
-                item.at(*place, "repoURL"), f"{url} is nothing that Argo CD could fetch", hint
-            )
+            position = item.at(*place, "repoURL")
+            yield codes.REPOSITORY_URL.at(position, f"{url} is nothing that Argo CD could fetch", hint)
 
 
 @needs("FleetRepository")
@@ -129,15 +128,13 @@ def _endpoint(
     parts = _split(url)
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or _BLANK & set(url):
         message = f"{name}: {url or 'an empty text'} is not an http or https URL"
-        yield codes.BAD_URL.at(
-            position(), message, "write scheme, host and port, such as http://scorer.scoring.svc:8000"
-        )
+        hint = "write scheme, host and port, such as http://scorer.scoring.svc:8000"
+        yield codes.BAD_URL.at(position(), message, hint)
         return
     if not _HOST.fullmatch(parts.hostname):
         message = f"{name}: {url} names no host: {parts.hostname} is not one"
-        yield codes.BAD_URL.at(
-            position(), message, "write the name or address as it is, such as scorer.scoring.svc or 10.0.0.7"
-        )
+        hint = "write the name or address as it is, such as scorer.scoring.svc or 10.0.0.7"
+        yield codes.BAD_URL.at(position(), message, hint)
         return
     secret = any(names_a_secret(key) and value for key, value in parse_qsl(parts.query))
     if parts.username is not None or secret:
@@ -156,9 +153,8 @@ def _path(path: str, position: Callable[[], Position], name: str, example: str) 
 
 
 def _credentials(name: str, position: Position, hint: str) -> Diagnostic:
-    return codes.URL_CREDENTIALS.at(
-        position, f"{name} contains credentials; everybody who can read the repository can use them", hint
-    )
+    message = f"{name} contains credentials; everybody who can read the repository can use them"
+    return codes.URL_CREDENTIALS.at(position, message, hint)
 
 
 def _split(url: str) -> SplitResult | None:
