@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from gitops_dsf.render.tree import shared_objects
 from tests.support import fleets
 from tests.support.rendering import objects, rendered, scorer
 
@@ -37,32 +36,26 @@ def configs(found: dict[str, dict[str, Any]]) -> dict[str, list[dict[str, str]] 
     }
 
 
-class TestServiceMonitor:
-    def test_a_template_that_no_cluster_uses_is_not_rendered(self, tmp_path: Path) -> None:
-        selector = {"clusterSelector": {"matchLabels": {"operator": "no"}}}
-        assert len(templates(labelled(tmp_path, serviceMonitor=selector))) == 1
-
-
-def test_the_shared_objects_hold_every_template(tmp_path: Path) -> None:
-    """`diff` compares these, and no bytes."""
-    result = rendered(tmp_path, scorer("cpu"), agent={"serviceMonitor": {}})
-    assert result.plan is not None
-    kinds = [item["kind"] for item in shared_objects(result.plan).values()]
-    assert kinds.count("AddOnTemplate") == 1
+def test_a_template_that_no_cluster_uses_is_not_rendered(tmp_path: Path) -> None:
+    selector = {"clusterSelector": {"matchLabels": {"operator": "no"}}}
+    assert len(templates(labelled(tmp_path, serviceMonitor=selector))) == 1
 
 
 class TestRollout:
     NEXT = "registry.example.com/agent:2"
     ENTRY: ClassVar = {"clusterSelector": {"matchLabels": {"operator": "yes"}}, "image": NEXT}
 
-    def images(self, found: dict[str, dict[str, Any]]) -> dict[str, str]:
-        """The agent's image in each template."""
+    def pods(self, found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """The agent's pod in each template."""
         return {
-            path.rpartition("/")[2]: item["spec"]["template"]["spec"]["containers"][0]["image"]
+            path.rpartition("/")[2]: item["spec"]["template"]["spec"]
             for path, manifests in templates(found).items()
             for item in manifests
             if item["kind"] == "Deployment"
         }
+
+    def images(self, found: dict[str, dict[str, Any]]) -> dict[str, str]:
+        return {name: pod["containers"][0]["image"] for name, pod in self.pods(found).items()}
 
     def test_the_image_of_all_others_makes_no_difference(self, tmp_path: Path) -> None:
         """When a rollout is over, its image is that of all clusters, and the entry can go later."""
@@ -91,13 +84,8 @@ class TestRollout:
         )
         names = {cluster: each[0]["name"] for cluster, each in configs(found).items() if each}
         assert names == {"c1": f"{ADDON}-rollout-1-2-3", "c0": f"{ADDON}-rollout-2-3"}
-        pods = {
-            path.rpartition("agent")[2]: item["spec"]["template"]["spec"]
-            for path, manifests in templates(found).items()
-            for item in manifests
-            if item["kind"] == "Deployment"
-        }
-        special, other = pods["-rollout-1-2-3.yaml"], pods["-rollout-2-3.yaml"]
+        pods = self.pods(found)
+        special, other = (pods[f"addontemplate.{names[cluster]}.yaml"] for cluster in ("c1", "c0"))
         assert special["containers"][0]["image"] == self.NEXT
         assert other["containers"][0]["image"] == "registry.example.com/agent:3"
         for pod in (special, other):

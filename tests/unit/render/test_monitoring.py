@@ -189,31 +189,20 @@ class TestManifests:
             if path.startswith("reconciler/")
         }
 
-    def test_nothing_is_rendered_unasked(self, tmp_path: Path) -> None:
-        assert not {
-            key
-            for key in self.of(tmp_path)
-            if key.startswith(("ServiceMonitor", "PrometheusRule", "ConfigMap/gitops-dsf-dashboard"))
-        }
-
-    def test_what_is_asked_for_is_rendered(self, tmp_path: Path) -> None:
-        found = self.of(tmp_path, serviceMonitor=True, rules=True, dashboard=True)
-        monitor = found["ServiceMonitor/gitops-dsf-reconciler"]
-        assert (
-            monitor["spec"]["selector"]["matchLabels"].items()
-            <= found["Service/gitops-dsf-reconciler"]["metadata"]["labels"].items()
-        )
-        assert (
-            monitor["spec"]["endpoints"][0]["port"]
-            == found["Service/gitops-dsf-reconciler"]["spec"]["ports"][0]["name"]
-        )
-        assert found["PrometheusRule/gitops-dsf"]["spec"] == {"groups": GROUPS}
-        board = found["ConfigMap/gitops-dsf-dashboard"]
+    def test_what_is_asked_for_is_rendered_and_nothing_else(self, tmp_path: Path) -> None:
+        unasked = self.of(tmp_path / "unasked")
+        found = self.of(tmp_path / "asked", serviceMonitor=True, rules=True, dashboard=True)
+        monitor, rules = found["ServiceMonitor/gitops-dsf-reconciler"], found["PrometheusRule/gitops-dsf"]
+        board, service = found["ConfigMap/gitops-dsf-dashboard"], found["Service/gitops-dsf-reconciler"]
+        assert [item for item in (monitor, rules, board) if item in unasked.values()] == []
+        assert len(found) == len(unasked) + 3
+        wanted = monitor["spec"]["selector"]["matchLabels"].items()
+        assert wanted <= service["metadata"]["labels"].items()
+        assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
+        assert rules["spec"] == {"groups": GROUPS}
         assert board["metadata"]["labels"]["grafana_dashboard"] == "1"
         assert json.loads(board["data"]["gitops-dsf.json"]) == DASHBOARD
-
-    def test_a_missing_operator_does_not_hold_back_the_reconciler(self, tmp_path: Path) -> None:
-        found = self.of(tmp_path, serviceMonitor=True, rules=True)
-        for key in ("ServiceMonitor/gitops-dsf-reconciler", "PrometheusRule/gitops-dsf"):
-            notes = found[key]["metadata"]["annotations"]
+        # An operator that is missing does not hold back the reconciler.
+        for item in (monitor, rules):
+            notes = item["metadata"]["annotations"]
             assert notes == {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"}

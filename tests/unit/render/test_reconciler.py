@@ -9,7 +9,7 @@ from typing import Any
 from gitops_dsf.cli import reconcile
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.reconciler.settings import Settings
-from gitops_dsf.render.reconciler import CONFIG_DIR, CREDENTIALS_DIR, RIGHTS, WORK_DIR, rights
+from gitops_dsf.render.reconciler import CONFIG_DIR, CREDENTIALS_DIR, RIGHTS, WORK_DIR
 from gitops_dsf.repository.model.reconciler import Reconciler
 from tests.support.rendering import objects, placement, rendered, scorer
 
@@ -158,9 +158,3 @@ class TestRights:
     def test_one_namespace_may_be_both(self, tmp_path: Path) -> None:
         found = reconciler_of(tmp_path, hubNamespace="argocd")
         assert {f"Role/{NAME}", f"Role/{NAME}-moves"} <= set(found)
-
-    def test_they_are_at_hand_for_others(self, tmp_path: Path) -> None:
-        result = rendered(tmp_path, scorer("cpu"))
-        assert result.plan is not None
-        kinds = [item["kind"] for item in rights(result.plan.resolved.repository)]
-        assert kinds == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Role", "RoleBinding"]
