@@ -40,7 +40,7 @@ class Budget:
         """Bytes of the texts that scorers keep until their next cycle, without those that keep few."""
         self._turn = asyncio.Lock()
         """Of those that wait for a known number of bytes, the first one holds it."""
-        self._released = asyncio.Event()
+        self.released = asyncio.Event()
 
     def reservation(self) -> "Reservation":
         """An empty reservation for one scorer."""
@@ -56,14 +56,8 @@ class Budget:
 
     async def _wait_until(self, fits: Callable[[], bool]) -> None:
         while not fits():
-            self._released.clear()
-            await self._released.wait()
-
-    def charge(self, change: int) -> None:
-        """Adds bytes to the used ones. A negative change releases bytes."""
-        self.used += change
-        if change < 0:
-            self._released.set()
+            self.released.clear()
+            await self.released.wait()
 
 
 class Reservation:
@@ -142,7 +136,9 @@ class Reservation:
     def _count(self, size: int) -> None:
         counted = _counted(size)
         change, self._counted = counted - self._counted, counted
-        self._budget.charge(change)
+        self._budget.used += change
+        if change < 0:
+            self._budget.released.set()
 
 
 def _counted(size: int) -> int:

@@ -132,7 +132,7 @@ def _of_container(
 
 def _pod_level(spec: PodSpec, status: PodStatus, *, infeasible: bool) -> Requests:
     """The resources that the pod requests as a whole. They replace the sums over its containers."""
-    wanted = [name for name in _read(spec.resources) if _is_pod_level(name)]
+    wanted = [name for name in _read(spec.resources) if name in POD_LEVEL or name.startswith(HUGE_PAGES)]
     found = _largest(_read(spec.resources), status, infeasible=infeasible)
     return {name: found.get(name, 0) for name in wanted}
 
@@ -145,10 +145,6 @@ def _largest(wanted: Requests, status: ContainerStatus | PodStatus | None, *, in
     _raise(found, _read(status.resources))
     _raise(found, _quantities(status.allocated_resources))
     return found
-
-
-def _is_pod_level(name: str) -> bool:
-    return name in POD_LEVEL or name.startswith(HUGE_PAGES)
 
 
 def _read(resources: Resources | None) -> Requests:

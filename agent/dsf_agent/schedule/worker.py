@@ -118,7 +118,8 @@ class Worker:
             timer = asyncio.ensure_future(self.clock.sleep(wait))
             drained = asyncio.ensure_future(self._draining.wait())
             tasks = [timer, drained]
-            if self.trigger is not None and self._succeeded_last():
+            # A change starts no cycle after a failure, nor before the first one.
+            if self.trigger is not None and self._state.last_success is not None and not self._state.failures:
                 tasks.append(asyncio.ensure_future(self.trigger.wait()))
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -128,10 +129,6 @@ class Worker:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _succeeded_last(self) -> bool:
-        """Whether a change may start a cycle: not after a failure, nor before the first cycle."""
-        return self._state.last_success is not None and not self._state.failures
 
     async def _once(self) -> float | None:
         """Runs one cycle. Returns None after success, else the seconds to wait."""

@@ -132,33 +132,21 @@ def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tup
     It gives the same names as dsf_wire.dimension.fill and is three times as fast over 50,000 results, because
     the template is parsed once.
     """
-    pattern = ""
-    indexes: list[int] = []
-    template = template or dimension.DEFAULT_FORMAT
-    position = 0
-    for found in dimension.placeholders(template):
-        pattern += _literal(template[position : found.offset])
-        written = f"${{{found.name}}}"
-        position = found.offset + len(written)
-        if found.name in dimension.LABELS:
+    pattern, indexes, known = "", list[int](), {"cluster": cluster, "scoreName": score_name}
+    for number, part in enumerate(dimension.PLACEHOLDER.split(template or dimension.DEFAULT_FORMAT)):
+        is_name = number % 2 == 1
+        if is_name and part in dimension.LABELS:
             pattern += "%s"
-            indexes.append(dimension.LABELS.index(found.name))
+            indexes.append(dimension.LABELS.index(part))
         else:
-            pattern += _literal({"cluster": cluster, "scoreName": score_name}.get(found.name, written))
-    pattern += _literal(template[position:])
+            text = known.get(part, f"${{{part}}}") if is_name else part
+            pattern += text.replace("%", "%%")
     if pattern == "%s":
         return operator.itemgetter(indexes[0])
-    pick = _picker(indexes)
+    if not indexes:
+        return lambda _labels: pattern % ()
+    pick = operator.itemgetter(*indexes)
     return lambda labels: pattern % pick(labels)
-
-
-def _literal(text: str) -> str:
-    return text.replace("%", "%%")
-
-
-def _picker(indexes: list[int]) -> Callable[[tuple[str, ...]], object]:
-    """The arguments of a format string: the chosen labels, as one value or a tuple."""
-    return operator.itemgetter(*indexes) if indexes else lambda _labels: ()
 
 
 OTHER_CLUSTER: Final = LabelSet(item="", line=b"", size=0)

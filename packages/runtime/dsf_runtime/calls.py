@@ -26,6 +26,10 @@ SHORTEST: Final = 8
 """The start of a token that is hidden already, because a message may end in the middle of it."""
 
 
+_UNREACHABLE: Final = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
+"""What a plain socket reports of a peer that cannot be reached."""
+
+
 class FailureKind(StrEnum):
     """Why a call gave no answer."""
 
@@ -88,7 +92,9 @@ def _network(error: BaseException) -> tuple[str, FailureKind]:
         # When a peer closes the connection, TLS ends with SSLEOFError.
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
             return f": TLS fails ({excerpt(str(cause.reason or cause))})", FailureKind.TLS
-    if isinstance(error, (httpx.ConnectError, httpx.ProxyError)) or _unreachable(error):
+    if isinstance(error, (httpx.ConnectError, httpx.ProxyError)) or (
+        isinstance(error, OSError) and error.errno in _UNREACHABLE
+    ):
         # Use the text of the operating system. The event loop puts the address into strerror, and the message
         # already has the address.
         code = next(
@@ -98,15 +104,6 @@ def _network(error: BaseException) -> tuple[str, FailureKind]:
         return f" cannot be reached ({words})", FailureKind.UNREACHABLE
     words = excerpt(str(error)) or type(error).__name__
     return f" broke off its answer ({words})", FailureKind.CONNECTION_LOST
-
-
-def _unreachable(error: BaseException) -> bool:
-    """Whether a plain socket reports that the peer cannot be reached."""
-    return isinstance(error, OSError) and error.errno in {
-        errno.ECONNREFUSED,
-        errno.EHOSTUNREACH,
-        errno.ENETUNREACH,
-    }
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

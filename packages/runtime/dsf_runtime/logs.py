@@ -23,9 +23,10 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the traceback if there is one."""
         fields = " ".join(f"{name}={value}" for name, value in _fields(record, self._names).items())
-        text = _one_line(
-            f"{_time(record)} {record.levelname} {record.getMessage()}" + (f" ({fields})" if fields else "")
+        text = f"{_time(record)} {record.levelname} {record.getMessage()}" + (
+            f" ({fields})" if fields else ""
         )
+        text = text.replace("\r", "\\r").replace("\n", "\\n")
         return text + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
 
 
@@ -75,7 +76,3 @@ def _time(record: logging.LogRecord) -> str:
         .isoformat(timespec="milliseconds")
         .replace("+00:00", "Z")
     )
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\r", "\\r").replace("\n", "\\n")

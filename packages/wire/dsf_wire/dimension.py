@@ -13,7 +13,8 @@ LABELS: Final = ("node", "device", "namespace", "app", "pod", "container", "meta
 PLACEHOLDERS: Final = ("cluster", *LABELS, "scoreName")
 DEFAULT_FORMAT: Final = "${scoreName}"
 
-_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+PLACEHOLDER: Final = re.compile(r"\$\{([^}]*)\}")
+"""Its group is the name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,7 @@ class Placeholder:
 
 def placeholders(template: str) -> list[Placeholder]:
     """Every ``${...}`` of a format, known or not, in order."""
-    return [Placeholder(name=match[1], offset=match.start()) for match in _PLACEHOLDER.finditer(template)]
+    return [Placeholder(name=match[1], offset=match.start()) for match in PLACEHOLDER.finditer(template)]
 
 
 def label_placeholders(template: str) -> list[Placeholder]:
@@ -38,7 +39,7 @@ def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, s
     """The item name of a result. Absent labels are empty; unknown placeholders stay, as upstream."""
     values = {label: labels.get(label, "") for label in LABELS}
     values |= {"cluster": cluster, "scoreName": score_name}
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template or DEFAULT_FORMAT)
+    return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template or DEFAULT_FORMAT)
 
 
 def fixed_name(template: str, *, score_name: str) -> str | None:
@@ -53,7 +54,7 @@ def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
     """Whether some labels could yield exactly this item name. Takes no longer for hostile texts."""
     values: dict[str, str | None] = {"scoreName": score_name, "cluster": None} | dict.fromkeys(LABELS)
     pattern = ""
-    for index, part in enumerate(_PLACEHOLDER.split(template or DEFAULT_FORMAT)):
+    for index, part in enumerate(PLACEHOLDER.split(template or DEFAULT_FORMAT)):
         if index % 2 == 0:
             pattern += escape(part)
         else:  # the name of a placeholder
