@@ -19,10 +19,10 @@ from typing import Any
 import httpx
 
 from benchmarks.measure import Figure, shown
-from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.hub import ScoreHub, kubeconfig
 from tests.support.agent.process import agent
+from tests.support.agent.running import ConfigMapVolume, entry
 from tests.support.waiting import until
 
 HERE = Path(__file__).parent

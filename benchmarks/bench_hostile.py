@@ -18,9 +18,8 @@ from pathlib import Path
 
 from benchmarks.bench_agent import peak
 from benchmarks.measure import Figure, shown
-from tests.support.agent.apis import scores
-from tests.support.agent.configmap import ConfigMapVolume, entry
-from tests.support.agent.http import HttpFake
+from tests.support.agent.http import HttpFake, scores
+from tests.support.agent.running import ConfigMapVolume, entry
 from tests.support.hostile import KINDS, hostile
 
 HERE = Path(__file__).parent

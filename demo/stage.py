@@ -19,7 +19,7 @@ from demo.programs import Programs, Stop
 from dsf_wire.constants import CONFIGMAP_NAME
 from gitops_dsf.resolve.rankings import STEADY_POINTS
 from gitops_dsf.simulator import Verdict
-from tests.support.agent.configmap import ConfigMapVolume
+from tests.support.agent.running import ConfigMapVolume
 
 QUERY_SCORER: Final = "cpu-free"
 """Score name of the scorer without a scoring API, with which the demo begins."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.place import Place
+from tests.support.agent.running import Place
 
 
 @pytest.fixture(autouse=True)

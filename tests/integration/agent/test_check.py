@@ -8,10 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.apis import last_values, matrix, prometheus_error, scores, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
-from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.http import (
+    HttpFake,
+    Reply,
+    Seen,
+    last_values,
+    matrix,
+    prometheus_error,
+    scores,
+    series,
+)
 from tests.support.agent.process import COMMAND
+from tests.support.agent.running import ConfigMapVolume, entry
 
 Check = Callable[..., Awaitable[tuple[int, str, str]]]
 

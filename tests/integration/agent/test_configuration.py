@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.apis import last_values, prometheus, scores, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.place import Place
+from tests.support.agent.http import HttpFake, Reply, Seen, last_values, prometheus, scores, series
 from tests.support.agent.process import agent
-from tests.support.agent.running import SHORT, running
+from tests.support.agent.running import SHORT, ConfigMapVolume, Place, entry, running
 from tests.support.waiting import until
 
 

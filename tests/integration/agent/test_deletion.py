@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent.apis import Scoring
-from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import HttpFake
+from tests.support.agent.http import HttpFake, Scoring
 from tests.support.agent.hub import ScoreHub, timestamp
-from tests.support.agent.place import Place
-from tests.support.agent.running import SHORT, RunningAgent
+from tests.support.agent.running import SHORT, ConfigMapVolume, Place, RunningAgent, entry
 from tests.support.apiserver import SCORES
 from tests.support.waiting import until
 

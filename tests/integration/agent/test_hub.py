@@ -6,14 +6,11 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from tests.support.agent.apis import Scoring
-from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.agent.http import Fault, HttpFake, Reply, Scoring, Seen
 from tests.support.agent.hub import ScoreHub, failure, timestamp
-from tests.support.agent.place import Place
-from tests.support.agent.running import SHORT, RunningAgent
+from tests.support.agent.running import SHORT, Place, RunningAgent, entry
 from tests.support.apiserver import SCORES
 from tests.support.waiting import until
 

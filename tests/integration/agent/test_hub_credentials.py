@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.apis import Scoring, scores
 from tests.support.agent.certificates import Authority
-from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
-from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.http import HttpFake, Reply, Scoring, Seen, scores
 from tests.support.agent.hub import ScoreHub, kubeconfig
-from tests.support.agent.place import Place
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.running import Place, RunningAgent, entry, running
 from tests.support.waiting import until
 
 

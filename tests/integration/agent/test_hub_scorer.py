@@ -15,13 +15,10 @@ from dsf_agent.configuration import settings
 from dsf_agent.process import build, check
 from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
-from tests.support.agent.apis import last_values, matrix
-from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, last_values, matrix
 from tests.support.agent.hub import ScoreHub, failure
-from tests.support.agent.place import Place
-from tests.support.agent.running import RunningAgent
+from tests.support.agent.running import Place, RunningAgent, entry
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 

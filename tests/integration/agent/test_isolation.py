@@ -10,14 +10,12 @@ import pytest
 from dsf_agent.endpoints.budget import FREE_BYTES
 from dsf_agent.scoring.results import RESULT_BYTES
 from tests.support import yamlfast
-from tests.support.agent.apis import last_values, matrix, scores, series
-from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head, last_values, matrix, scores, series
 from tests.support.agent.hub import ScoreHub
-from tests.support.agent.place import Place
 from tests.support.agent.process import agent
+from tests.support.agent.running import Place, entry
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 

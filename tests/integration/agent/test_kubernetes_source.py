@@ -13,13 +13,10 @@ from dsf_agent.configuration import settings
 from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.values import Totals
 from dsf_agent.process import build, check
-from tests.support.agent.apis import last_values
 from tests.support.agent.clusterobjects import node, pod
-from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
-from tests.support.agent.http import HttpFake
-from tests.support.agent.place import Place
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.http import HttpFake, last_values
+from tests.support.agent.running import Place, RunningAgent, entry, running
 from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until

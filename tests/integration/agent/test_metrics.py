@@ -10,13 +10,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
 from dsf_runtime.pages import MAX_CONNECTIONS
-from tests.support.agent.apis import matrix, scores, series
-from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
-from tests.support.agent.http import HttpFake, Reply
-from tests.support.agent.place import Place
+from tests.support.agent.http import HttpFake, Reply, matrix, scores, series
 from tests.support.agent.process import agent as process
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.running import Place, RunningAgent, entry, running
 from tests.support.waiting import until
 
 MIXED = Reply(

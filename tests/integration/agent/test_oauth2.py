@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from dsf_wire.summary import NEEDS_NEWER_AGENT
-from tests.support.agent.apis import prometheus, scores, series
 from tests.support.agent.certificates import Authority
-from tests.support.agent.configmap import entry
-from tests.support.agent.http import Answer, Fault, HttpFake, Reply, Seen
+from tests.support.agent.http import Answer, Fault, HttpFake, Reply, Seen, prometheus, scores, series
 from tests.support.agent.hub import ScoreHub
-from tests.support.agent.place import Place
+from tests.support.agent.running import Place, entry
 from tests.support.waiting import until
 
 SECRET_REF = {"name": "client", "clientIDKey": "client-id", "clientSecretKey": "client-secret"}

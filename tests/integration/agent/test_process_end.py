@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.main import main
-from tests.support.agent.apis import prometheus, scores, series
-from tests.support.agent.configmap import entry
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, prometheus, scores, series
 from tests.support.agent.hub import ScoreHub
-from tests.support.agent.place import Place
 from tests.support.agent.process import agent
+from tests.support.agent.running import Place, entry
 from tests.support.waiting import until
 
 AGENT = "gitops-dsf-agent"

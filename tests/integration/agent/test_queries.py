@@ -6,10 +6,17 @@ from typing import Any
 import pytest
 
 from dsf_agent.fetch.stage import window_end
-from tests.support.agent.apis import last_values, matrix, prometheus_error, series
-from tests.support.agent.configmap import entry
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.place import Place
+from tests.support.agent.http import (
+    Fault,
+    HttpFake,
+    Reply,
+    Seen,
+    last_values,
+    matrix,
+    prometheus_error,
+    series,
+)
+from tests.support.agent.running import Place, entry
 from tests.support.waiting import until
 
 

@@ -6,11 +6,8 @@ from typing import Any
 import pytest
 
 from tests.support import yamlfast
-from tests.support.agent.apis import last_values, matrix, prometheus_error
-from tests.support.agent.configmap import entry
-from tests.support.agent.http import HttpFake, Reply
-from tests.support.agent.place import Place
-from tests.support.agent.running import RunningAgent
+from tests.support.agent.http import HttpFake, Reply, last_values, matrix, prometheus_error
+from tests.support.agent.running import Place, RunningAgent, entry
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 

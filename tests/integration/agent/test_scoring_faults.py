@@ -9,12 +9,9 @@ from typing import Any
 from dsf_agent.scoring.labels import MAX_NAME
 from dsf_agent.scoring.results import MOST_TEXT
 from tests.support import yamlfast
-from tests.support.agent.apis import matrix, scores, series
-from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER, survives
-from tests.support.agent.http import Fault, HttpFake, Reply, head
-from tests.support.agent.place import Place
-from tests.support.agent.running import RunningAgent
+from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, scores, series
+from tests.support.agent.running import Place, RunningAgent, entry
 from tests.support.waiting import until
 
 

@@ -8,12 +8,19 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent.apis import matrix, prometheus, prometheus_error, scores, series
 from tests.support.agent.certificates import Authority
-from tests.support.agent.configmap import entry
-from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.http import (
+    HttpFake,
+    Reply,
+    Seen,
+    matrix,
+    prometheus,
+    prometheus_error,
+    scores,
+    series,
+)
 from tests.support.agent.hub import ScoreHub
-from tests.support.agent.place import Place
+from tests.support.agent.running import Place, entry
 from tests.support.waiting import until
 
 BASIC = {"name": "login", "usernameKey": "username", "passwordKey": "password"}

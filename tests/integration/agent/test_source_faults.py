@@ -6,11 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from dsf_agent.scoring.labels import MAX_NAME
-from tests.support.agent.apis import last_values, matrix, prometheus, prometheus_error, series
-from tests.support.agent.configmap import entry
 from tests.support.agent.faults import survives
-from tests.support.agent.http import Fault, HttpFake, Reply, head
-from tests.support.agent.place import Place
+from tests.support.agent.http import (
+    Fault,
+    HttpFake,
+    Reply,
+    head,
+    last_values,
+    matrix,
+    prometheus,
+    prometheus_error,
+    series,
+)
+from tests.support.agent.running import Place, entry
 from tests.support.waiting import until
 
 BODY = matrix(series(3)).body

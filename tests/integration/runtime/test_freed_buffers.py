@@ -33,9 +33,8 @@ from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
 from gitops_dsf.sync.fetch import Fault as PageFault
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-from tests.support.agent.apis import matrix, series
-from tests.support.agent.configmap import entry
-from tests.support.agent.http import Fault, HttpFake, Reply, head
+from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, series
+from tests.support.agent.running import entry
 
 SIZE, LIMIT = 1 << 20, 3 << 19
 CALLS = 3

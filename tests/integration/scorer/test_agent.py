@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import yamlfast
-from tests.support.agent.apis import prometheus, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
-from tests.support.agent.http import HttpFake
+from tests.support.agent.http import HttpFake, prometheus, series
 from tests.support.agent.process import agent
+from tests.support.agent.running import ConfigMapVolume, entry
 from tests.support.scorer.serving import serving
 from tests.support.waiting import until
 

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from tests.support.agent.apis import last_values, matrix, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, last_values, matrix, series
+from tests.support.agent.running import ConfigMapVolume, RunningAgent, entry, running
 from tests.support.waiting import until
 
 Faults = Mapping[str, tuple[Reply | Fault, str]]

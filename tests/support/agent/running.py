@@ -1,8 +1,12 @@
-"""The agent inside the test's own event loop, over real sockets and files."""
+"""The agent inside the test's own event loop, over real sockets and files, which ``Place`` keeps."""
 
 import asyncio
+import itertools
+import json
+import os
+import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +18,74 @@ from dsf_agent.configuration.settings import Waits
 from dsf_agent.process import build
 from dsf_agent.process.supervise import Agent
 from dsf_runtime.clock import Clock
+from tests.support import yamlfast
+from tests.support.agent.http import HttpFake
+from tests.support.agent.hub import kubeconfig
 from tests.support.agent.process import PLAIN
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
+
+_COUNTER = itertools.count()
+
+
+class ConfigMapVolume:
+    """A ConfigMap as the kubelet mounts it: a dated directory, and a symlink ``..data`` that it replaces."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def put(self, *entries: dict[str, Any]) -> None:
+        """Replaces the content with these summaries."""
+        self.swap({"summaries": json.dumps(entries, indent=2).encode()})
+
+    def put_raw(self, content: bytes) -> None:
+        self.swap({"summaries": content})
+
+    def swap(self, files: dict[str, bytes]) -> None:
+        """As the kubelet's AtomicWriter: a new directory, a link that is renamed to ``..data``."""
+        fresh = self.directory / f"..2026_01_01_{next(_COUNTER):09d}"
+        fresh.mkdir()
+        for name, content in files.items():
+            (fresh / name).write_bytes(content)
+        link = self.directory / "..data"
+        old = link.readlink() if link.is_symlink() else None
+        temporary = self.directory / "..data_tmp"
+        temporary.symlink_to(fresh.name)
+        os.replace(temporary, link)  # noqa: PTH105 - the very call
+        for name in files:
+            visible = self.directory / name
+            if not visible.is_symlink():
+                visible.symlink_to(Path("..data") / name)
+        for visible in self.directory.iterdir():
+            if not visible.name.startswith("..") and visible.name not in files:
+                visible.unlink()
+        if old is not None:
+            shutil.rmtree(self.directory / old)
+
+
+def entry(name: str, *, scoring: str, source: str = "", **more: Any) -> dict[str, Any]:
+    """A summary with the sixteen upstream keys and further ones."""
+    plain = {
+        "name": name,
+        "scoreName": f"{name}-score",
+        "sourceType": "Prometheus" if source else "None",
+        "sourceEndpoint": f"{source}/api/v1/query_range" if source else "",
+        "sourceEndpointAuthName": "",
+        "sourceEndpointAuthKey": "",
+        "sourceQuery": "up" if source else "",
+        "sourceRange": 300 if source else 0,
+        "sourceStep": 30 if source else 0,
+        "scoringEndpoint": f"{scoring}/scoring",
+        "scoringInterval": 30,
+        "scoringEndpointAuthName": "",
+        "scoringEndpointAuthKey": "",
+        "location": "Internal",
+        "scoreDestination": "AddOnPlacementScore",
+        "scoreDimensionFormat": "${node}",
+    }
+    return {**plain, **more}
+
 
 SHORT = Waits(grace=0.5, prune=0.2, hub=10, suspension=5)
 
@@ -106,3 +175,41 @@ async def running(
     finally:
         agent.stop()
         await asyncio.wait_for(task, timeout=60)
+
+
+class Place:
+    """One folder. Without ``hub`` the agent writes its scores to ``out``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out = folder, folder / "out"
+        self.volume = ConfigMapVolume(folder / "config")
+
+    def put(self, *entries: dict[str, Any]) -> None:
+        self.volume.put(*entries)
+
+    def flags(
+        self, *more: str | Path, hub: HttpFake | None = None, spoke: HttpFake | None = None
+    ) -> list[str | Path]:
+        found: list[str | Path] = ["--config-dir", self.volume.directory, *more]
+        if spoke is not None:
+            found += ["--spoke-kubeconfig", kubeconfig(self.folder / "spoke", server=spoke.url)]
+        if hub is None:
+            return [*found, "--publish", f"dir:{self.out}"]
+        return [*found, "--hub-kubeconfig", kubeconfig(self.folder / "kubeconfig", server=hub.url)]
+
+    def agent(
+        self, *more: str | Path, hub: HttpFake | None = None, spoke: HttpFake | None = None, **how: Any
+    ) -> AbstractAsyncContextManager[RunningAgent]:
+        """Runs an agent in the test's loop; ``how`` is for ``running``."""
+        return running(*self.flags(*more, hub=hub, spoke=spoke), **how)
+
+    def written(self) -> bool:
+        return any(self.out.glob("*.yaml"))
+
+    def items(self, name: str = "cpu") -> dict[str, int]:
+        """The published items of a scorer; empty before the first write."""
+        file = self.out / f"{name}-score.yaml"
+        if not file.exists():
+            return {}
+        scores = yamlfast.load(file.read_text(encoding="utf-8"))["status"]["scores"]
+        return {one["name"]: one["value"] for one in scores}

@@ -4,12 +4,165 @@ tests/hub/test_api_server.py compares it with a real one.
 """
 
 import copy
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.support.agent import ownership
 from tests.support.agent.http import Seen
+
+Path = tuple[str, ...]
+Entry = dict[str, Any]
+
+BEFORE = "before-first-apply"
+ITEMS: Path = ("f:status", "f:scores")
+UNTIL: Path = ("f:status", "f:validUntil")
+CONTAINERS = {("f:status", "."), (*ITEMS, ".")}
+
+
+class ConflictError(Exception):
+    """Another manager owns a field whose value an apply would change."""
+
+
+class InvalidError(Exception):
+    """The result is not a valid object."""
+
+
+def update(
+    live: Mapping[str, Any], new: Mapping[str, Any], entries: list[Entry], *, manager: str, now: str
+) -> list[Entry]:
+    """Returns the entries after an update: none without entries, before the first apply."""
+    if not entries:
+        return []
+    before, after = _values(live), _values(new)
+    changed = {path for path in after if path not in before or before[path] != after[path]}
+    owned = _Owned(entries)
+    for key in owned.fields:
+        owned.fields[key] -= changed | (before.keys() - after.keys())
+    if changed:
+        owned.add((manager, "Update"), changed, now=now)
+    return owned.entries()
+
+
+def apply(
+    live: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+    entries: list[Entry],
+    *,
+    manager: str,
+    now: str,
+    force: bool,
+) -> tuple[dict[str, Any], list[Entry]]:
+    """Returns the status and the entries after an apply. Raises ConflictError or InvalidError."""
+    before, given = _values(live), _values(wanted)
+    given = {path: value for path, value in given.items() if path not in CONTAINERS}
+    owned = _Owned(entries)
+    if not entries and before:
+        owned.add((BEFORE, "Update"), set(before), now=now)
+    mine = (manager, "Apply")
+    differing = {path for path, value in given.items() if path in before and before[path] != value}
+    for key, fields in list(owned.fields.items()):
+        if key != mine and fields & differing:
+            if not force:
+                raise ConflictError(
+                    f'Apply failed with 1 conflict: conflict with "{key[0]}" with subresource "status"'
+                )
+            owned.fields[key] = fields - differing
+    others = set().union(*(fields for key, fields in owned.fields.items() if key != mine))
+    pruned = owned.fields.pop(mine, set()) - given.keys() - others
+    # If the membership of an item (`.`) is pruned, the item goes, even if another manager owns its value.
+    whole = {path[:-1] for path in pruned if path[-1] == "."}
+    after = {
+        path: value for path, value in before.items() if path not in pruned and path[:-1] not in whole
+    } | given
+    owned.add(mine, set(given), now=now)
+    owned.keep(after.keys())
+    return _status(after), owned.entries()
+
+
+class _Owned:
+    """The managedFields of the status as sets of paths. Other entries stay as they are."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._rest = [entry for entry in entries if entry.get("subresource") != "status"]
+        mine = [entry for entry in entries if entry.get("subresource") == "status"]
+        self.fields = {
+            (entry["manager"], entry["operation"]): set(_decoded(entry.get("fieldsV1", {}))) for entry in mine
+        }
+        self._times = {(entry["manager"], entry["operation"]): entry["time"] for entry in mine}
+
+    def add(self, key: tuple[str, str], fields: set[Path], *, now: str) -> None:
+        self.fields[key] = self.fields.get(key, set()) | fields
+        self._times[key] = now
+
+    def keep(self, fields: Iterable[Path]) -> None:
+        self.fields = {key: held & set(fields) for key, held in self.fields.items()}
+
+    def entries(self) -> list[Entry]:
+        return self._rest + [
+            {
+                "manager": manager,
+                "operation": operation,
+                "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+                "time": self._times[manager, operation],
+                "fieldsType": "FieldsV1",
+                "fieldsV1": _encoded(fields),
+                "subresource": "status",
+            }
+            for (manager, operation), fields in self.fields.items()
+            if fields
+        ]
+
+
+def _values(status: Mapping[str, Any]) -> dict[Path, Any]:
+    """Values by path; containers and items have no value."""
+    found: dict[Path, Any] = {}
+    if status:
+        found["f:status", "."] = None
+    if "scores" in status:
+        found[*ITEMS, "."] = None
+    for item in status.get("scores", []):
+        key = f"k:{json.dumps({'name': item['name']}, separators=(',', ':'), ensure_ascii=False)}"
+        found[*ITEMS, key, "."] = None
+        found |= {(*ITEMS, key, f"f:{field}"): value for field, value in item.items()}
+    if "validUntil" in status:
+        found[UNTIL] = status["validUntil"]
+    return found
+
+
+def _status(values: Mapping[Path, Any]) -> dict[str, Any]:
+    items: dict[str, dict[str, Any]] = {}
+    for path, value in values.items():
+        if path[:2] == ITEMS and len(path) == 4:
+            item = items.setdefault(path[2], {})
+            if path[3] != ".":
+                item[path[3].removeprefix("f:")] = value
+    for index, item in enumerate(items.values()):
+        for field in ("name", "value"):
+            if field not in item:
+                raise InvalidError(f"status.scores[{index}].{field}: Required value")
+        if not isinstance(item["value"], int) or not -100 <= item["value"] <= 100:
+            raise InvalidError(f"status.scores[{index}].value: Invalid value: {item['value']}")
+    status: dict[str, Any] = {"scores": list(items.values())} if items or (*ITEMS, ".") in values else {}
+    return status | ({"validUntil": values[UNTIL]} if UNTIL in values else {})
+
+
+def _encoded(fields: Iterable[Path]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for path in sorted(fields):
+        level = found
+        for part in path:
+            level = level.setdefault(part, {})
+    return found
+
+
+def _decoded(fields: Mapping[str, Any], above: Path = ()) -> Iterable[Path]:
+    for part, below in fields.items():
+        if below:
+            yield from _decoded(below, (*above, part))
+        else:
+            yield (*above, part)
+
 
 Object = dict[str, Any]
 
@@ -85,7 +238,7 @@ def _apply_status(seen: Seen, stored: Object, now: float) -> Object:
     if len(set(names)) != len(names):
         raise RefusedError(422, "status.scores: Duplicate value")
     try:
-        stored["status"], stored["metadata"]["managedFields"] = ownership.apply(
+        stored["status"], stored["metadata"]["managedFields"] = apply(
             stored.get("status", {}),
             wanted,
             stored["metadata"].get("managedFields", []),
@@ -93,9 +246,9 @@ def _apply_status(seen: Seen, stored: Object, now: float) -> Object:
             now=timestamp(now),
             force=seen.query.get("force") == "true",
         )
-    except ownership.ConflictError as error:
+    except ConflictError as error:
         raise RefusedError(409, str(error)) from None
-    except ownership.InvalidError as error:
+    except InvalidError as error:
         raise RefusedError(422, str(error)) from None
     return stored
 
@@ -109,7 +262,7 @@ def _update_status(seen: Seen, stored: Object, now: float) -> Object:
     if status == live:
         return stored
     entries = sent["metadata"].get("managedFields") or stored["metadata"].get("managedFields", [])
-    entries = ownership.update(live, status, entries, manager=_manager(seen), now=timestamp(now))
+    entries = update(live, status, entries, manager=_manager(seen), now=timestamp(now))
     if entries:
         stored["metadata"]["managedFields"] = entries
     stored["status"] = status

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration import snapshot
-from tests.support.agent.configmap import entry
+from tests.support.agent.running import entry
 
 GOOD = entry("good", scoring="http://s", source="http://p")
 
