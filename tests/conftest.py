@@ -32,7 +32,7 @@ LONGEST = (
     "integration/test_ci.py",
     "integration/agent/test_process_end.py",
     "integration/agent/test_isolation.py",
-    "unit/agent/test_series.py",
+    "unit/agent/test_query_scores.py",
     "unit/agent/test_many_results.py",
     "contract/test_version.py",
 )

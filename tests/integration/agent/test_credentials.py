@@ -1,7 +1,10 @@
-"""Tokens and CAs of endpoints are read by name, replaced while the agent runs, and never shown."""
+"""Credentials and CAs of endpoints: read by name, sent to them alone, replaced, and never shown."""
 
+import asyncio
+import base64
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,3 +196,175 @@ async def test_a_redirect_sends_no_token_to_another_host(place: Place) -> None:
                 assert f"points to {elsewhere.url}/scoring;" in agent.scorer()["message"]
                 assert "hunter2" not in (await agent.get("/readyz")).text
         assert elsewhere.seen == []
+
+
+BASIC = {"name": "login", "usernameKey": "username", "passwordKey": "password"}
+PAIR = {"name": "pair", "certificateKey": "tls.crt", "privateKeyKey": "tls.key"}
+ORG = {"name": "X-Scope-OrgID", "value": "platform"}
+API_KEY = {"name": "X-Api-Key", "secretRef": {"name": "api", "key": "k"}}
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+class Gate:
+    """A metric source that wants these headers."""
+
+    def __init__(self, **wanted: str) -> None:
+        self.wanted = wanted
+        self.inner = prometheus(series(1))
+
+    def __call__(self, seen: Seen) -> Reply:
+        if any(seen.headers.get(name.lower()) != value for name, value in self.wanted.items()):
+            return Reply(status=401, body=b"who are you?")
+        return self.inner(seen)
+
+
+async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_after_a_401(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    spoke = ScoreHub()
+    spoke.secret("login", username="scorer", password="first-s3cret\n")
+    spoke.secret("api", k="key-s3cret-1\n")
+    gate = Gate(authorization=basic("scorer", "first-s3cret"))
+    gate.wanted |= {"x-scope-orgid": "platform", "x-api-key": "key-s3cret-1"}
+    async with spoke as api_server, HttpFake(scores(5.0)) as scoring, HttpFake(gate) as source:
+        more: dict[str, Any] = {"sourceBasicAuth": BASIC, "sourceHeaders": [ORG, API_KEY]}
+        bad: dict[str, Any] = {"sourceHeaders": [{"name": "Host", "value": "elsewhere"}]}
+        place.put(
+            entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **more),
+            entry("bad", scoring=scoring.url, source=source.url, **bad),
+        )
+        async with place.agent("--log-level", "debug", spoke=api_server) as agent:
+            await until(place.items, what="published")
+            spoke.secret("login", username="other", password="second-s3cret")
+            spoke.secret("api", k="key-s3cret-2")
+            gate.wanted |= {"authorization": basic("other", "second-s3cret"), "x-api-key": "key-s3cret-2"}
+            calls = len(scoring.seen)
+            await until(lambda: len(scoring.seen) >= calls + 2, what="more cycles")
+            assert await agent.failures() == {}
+            gate.wanted["x-api-key"] = "nobody has this"
+            await until(lambda: agent.scorer()["reason"] == "unauthorized", what="a key that nobody has")
+            ready = (await agent.get("/readyz")).text
+            everything = (await agent.get("/metrics")).text + ready + caplog.text
+    assert "the agent sets the header Host itself" in ready
+    names = {"authorization", "x-scope-orgid", "x-api-key"}
+    assert all(names.isdisjoint(seen.headers) for seen in scoring.seen)
+    assert "s3cret" not in everything
+    assert base64.b64encode(b"scorer:first-s3cret").decode()[:8] not in everything
+
+
+async def test_secrets_that_a_source_quotes_are_hidden_and_sent_nowhere_else(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    def quoting(seen: Seen) -> Reply:
+        encoded = seen.headers["authorization"].removeprefix("Basic ")
+        password, key = base64.b64decode(encoded).decode().partition(":")[2], seen.headers["x-api-key"]
+        location = f"{elsewhere.url}/login/{encoded}/{password}/{key}"
+        answers = {
+            "page": Reply(status=400, body=f"you sent {encoded} with {key}".encode()),
+            "elsewhere": Reply(status=308, headers={"Location": location}),
+            "error": prometheus_error("bad_data", f"what is {password} and {key}?"),
+            "warned": matrix(series(1), warnings=[f"{password} is old, and {key} too"]),
+        }
+        return answers[seen.path.split("/")[1]]
+
+    caplog.set_level(logging.DEBUG, logger="dsf_agent")
+    spoke = ScoreHub()
+    spoke.secret("login", username="u", password="s3cret-0123456789")
+    spoke.secret("api", k="s3cret-key-0123456789")
+    encoded = base64.b64encode(b"u:s3cret-0123456789").decode()
+    async with (
+        spoke as api_server,
+        HttpFake(quoting) as peer,
+        HttpFake(scores(5.0)) as scoring,
+        HttpFake(prometheus(series(1))) as elsewhere,
+    ):
+        more: dict[str, Any] = {"sourceBasicAuth": BASIC, "sourceHeaders": [API_KEY], "sourceRef": "platform"}
+        names = ("page", "elsewhere", "error", "warned")
+        place.put(*(entry(name, scoring=scoring.url, source=f"{peer.url}/{name}", **more) for name in names))
+        async with place.agent(spoke=api_server) as agent:
+
+            def messages() -> list[str]:
+                return [one["message"] for one in agent.agent.detail()[1]["scorers"] if one["reason"]]
+
+            await until(lambda: len(messages()) == 3 and scoring.seen, what="all were called")
+            assert all(message.startswith("MetricSource platform: ") for message in messages())
+            everything = await agent.shown() + caplog.text
+    assert "s3cret" not in everything
+    assert encoded[:8] not in everything
+    assert elsewhere.seen == []
+
+
+async def test_a_client_certificate_is_shown_and_replaced(
+    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server asks for a certificate of one authority, then of another. The Secret is read again in the
+    cycle in which the old certificate is refused. A scorer without it gets nothing.
+    """
+    caplog.set_level(logging.DEBUG)
+    spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
+    spoke.config("ca", {"ca.crt": servers.pem})
+
+    def pair(authority: Authority, name: str) -> dict[str, str]:
+        crt, key = authority.pair(tmp_path / name, name=name)
+        return {"tls.crt": crt.read_text(), "tls.key": key.read_text()}
+
+    spoke.secret("pair", **pair(first, "one"))
+    tls = servers.server(tmp_path / "server-1", client_authority=first)
+    source = HttpFake(prometheus(series(1)), tls=tls)
+    await source.start()
+    async with spoke as api_server, HttpFake(scores(5.0)) as scoring:
+        trusted = {"sourceAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}}
+        plain = entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **trusted)
+        place.put(plain)
+        async with place.agent(spoke=api_server) as agent:
+            await until(lambda: agent.scorer()["reason"] in {"tls", "connection_lost"}, what="refused")
+            assert (source.seen, scoring.seen) == ([], [])
+            place.put({**plain, "sourceClientCertificate": PAIR})
+            await until(place.items, what="published")
+            assert {common_name(seen) for seen in source.seen} == {"one"}
+            await source.stop()
+            spoke.secret("pair", **pair(second, "two"))
+            source.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
+            await source.start()
+            await until(lambda: common_name(source.seen[-1]) == "two", what="the new certificate")
+            spoke.secret("pair", **{"tls.crt": "no", "tls.key": "s3cret-key"})
+            place.put({**plain, "sourceClientCertificate": {**PAIR, "privateKeyKey": "other"}})
+            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no key, no call")
+            everything = await agent.shown() + caplog.text
+    await source.stop()
+    # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
+    # sockets.
+    await asyncio.sleep(60)
+    assert "PRIVATE KEY" not in everything
+    assert "s3cret" not in everything
+
+
+def common_name(seen: Seen) -> str:
+    subject = dict(pair[0] for pair in (seen.peer_certificate or {})["subject"])
+    return str(subject["commonName"])
+
+
+async def test_a_metric_names_the_source_that_a_scorer_names_now(place: Place) -> None:
+    async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(5.0)) as scoring:
+        plain = entry("cpu", scoring=scoring.url, source=source.url)
+        place.put({**plain, "sourceRef": "old"})
+        async with place.agent() as agent:
+
+            async def shown() -> set[str]:
+                found = [
+                    one for one in await agent.samples() if one.startswith("gitops_dsf_agent_source_info")
+                ]
+                return {one.split('source="')[1].rstrip('"}') for one in found}
+
+            async def shows(*names: str) -> bool:
+                return await shown() == set(names)
+
+            await until(lambda: shows("old"), what="the first source")
+            place.put({**plain, "sourceRef": "new"})
+            await until(lambda: shows("new"), what="the second source alone")
+            place.put(plain)
+            await until(shows, what="no source")

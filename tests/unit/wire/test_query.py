@@ -1,10 +1,15 @@
-"""Joined PromQL: a semicolon separates only where PromQL could not have it itself."""
+"""Joined queries, and the measures of source type Kubernetes."""
 
+import re
+from pathlib import Path
+
+import promql_parser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_wire import query
+from dsf_wire.measures import MEASURES, Selection, select
 
 
 @pytest.mark.parametrize(
@@ -46,3 +51,37 @@ def test_offsets_point_at_the_parts(text: str) -> None:
 @given(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=5))
 def test_joining_and_splitting_is_the_identity(names: list[str]) -> None:
     assert [part.text for part in query.split(";".join(names))] == names
+
+
+def test_a_query_names_measures_in_order() -> None:
+    query = ' cpu_available_ratio ; extended_available{resource="nvidia.com/gpu"};node_ready{}; '
+    assert select(query) == (
+        Selection(measure=MEASURES["cpu_available_ratio"]),
+        Selection(measure=MEASURES["extended_available"], resource="nvidia_com_gpu"),
+        Selection(measure=MEASURES["node_ready"]),
+    )
+    assert select(" ; ") == ()
+
+
+def test_queries_are_promql_and_the_page_says_what_each_measure_means() -> None:
+    """One scorer can run on clusters with Prometheus, too, so every query is valid PromQL."""
+    for measure in MEASURES.values():
+        promql_parser.parse(measure.name)
+    promql_parser.parse('extended_available{resource="nvidia.com/gpu"}')
+    page = (Path(__file__).parents[3] / "docs/scores/sources.md").read_text(encoding="utf-8")
+    table = page.split("### Measures\n")[1].split("\n### ")[0]
+    rows = re.findall(r"^\| `([a-z_]+)`", table, re.MULTILINE)
+    assert rows == [name for name, measure in MEASURES.items() if not measure.per_node]
+    resources = ("cpu_", "memory_", "pods_", "extended_")
+    both = {name for name in rows if name.startswith(resources)} - {"pods_pending", "pods_unschedulable"}
+    of_nodes = {name for name, measure in MEASURES.items() if measure.per_node}
+    assert of_nodes == {"node_ready", *(f"node_{name}" for name in both)}
+
+
+def test_measures_of_usage_need_metrics_server() -> None:
+    needing = {measure.name for measure in MEASURES.values() if measure.needs_usage}
+    assert needing == {
+        f"{prefix}{name}"
+        for prefix in ("", "node_")
+        for name in ("cpu_used_cores", "cpu_used_ratio", "memory_used_bytes", "memory_used_ratio")
+    }
