@@ -156,7 +156,7 @@ def together(windows: Sequence[Window]) -> Iterator[tuple[int, frozenset[int]]]:
     """Whenever a window opens: its index, and all windows that are open then. Nothing else is ever open at
     once. Weekly windows are followed for a year, and for three weeks from the beginning of each period.
     """
-    days = _days_of(windows)
+    days = _days_of(windows) if any(isinstance(window, Weekly) for window in windows) else ()
     found = (
         (*period, index)
         for index, window in enumerate(windows)
