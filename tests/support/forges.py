@@ -1,10 +1,18 @@
-"""What every forge must do for proposals and previews: one story, told to each of them."""
+"""What every forge must do for proposals and previews: one story, told to each of them. One of them plays its
+part with recorded answers.
+"""
 
-from typing import Final, Protocol
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl, urlsplit
 
 from gitops_dsf.forge.forge import CLOSED_BY_US, Forge
+from tests.support.threadserver import Handler, JsonServer
 
 BRANCH: Final = "gitops-dsf/locks-1"
+RECORDS: Final = Path(__file__).parents[1] / "data/forges"
 MARKER: Final = "<!-- preview -->"
 
 
@@ -54,3 +62,52 @@ async def tell(forge: Forge, people: People) -> None:
     merged = await forge.latest(BRANCH)
     assert merged is not None
     assert (merged.number, merged.is_open, merged.merged, merged.refused) == (3, False, True, False)
+
+
+@dataclass(kw_only=True)
+class RecordedForge(JsonServer):
+    """A forge that answers with recorded answers, in their order, and checks every request against the
+    record. `signed` is the header with the token that every request must have.
+    """
+
+    name: str
+    prefix: str
+    """Of the API's paths."""
+    signed: tuple[str, str]
+    violations: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.left: list[dict[str, Any]] = json.loads((RECORDS / f"{self.name}.json").read_text("utf-8"))
+
+    @property
+    def url(self) -> str:
+        return f"{super().url}{self.prefix}"
+
+    # People act in the record itself.
+    def branch(self, name: str) -> None: ...
+
+    def close(self, number: int) -> None: ...
+
+    def merge(self, number: int) -> None: ...
+
+    def comment(self, number: int, text: str) -> None: ...
+
+    def reply(self, request: Handler, data: Any) -> tuple[int, Any]:
+        address = urlsplit(request.path)
+        asked = {
+            "method": request.command,
+            "path": address.path.removeprefix(self.prefix),
+            "query": dict(parse_qsl(address.query)),
+            "body": data,
+        }
+        header, value = self.signed
+        if request.headers.get(header) != value:
+            return 401, {"message": "401 Unauthorized"}
+        if not self.left or self.left[0]["request"] != asked:
+            self.violations.append(
+                f"{asked}, and the record has {self.left[0]['request'] if self.left else '-'}"
+            )
+            return 500, {"message": "not in the record"}
+        step = self.left.pop(0)
+        return step["status"], step["answer"]

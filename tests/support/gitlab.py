@@ -1,18 +1,17 @@
 """The notes of one merge request on a GitLab for tests, over real HTTP."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.support.threadserver import Handler, ThreadServer
+from tests.support.threadserver import Handler, JsonServer
 
 BOT: Final = 7
 NOTES: Final = ["projects", "12", "merge_requests", "3", "notes"]
 
 
 @dataclass(kw_only=True)
-class GitLabServer(ThreadServer):
+class GitLabServer(JsonServer):
     """A context manager. Only `token` is accepted; it belongs to the user BOT."""
 
     token: str
@@ -21,17 +20,7 @@ class GitLabServer(ThreadServer):
     """Answers of methods that fail."""
 
     def __post_init__(self) -> None:
-        fake = self
-
-        class GitLabHandler(Handler):
-            protocol_version = "HTTP/1.1"
-
-            def serve(self) -> None:
-                body = self.body()
-                status, answer = fake._answer(self, json.loads(body) if body else None)
-                self.send(status, json.dumps(answer).encode())
-
-        super().__init__(GitLabHandler)
+        super().__init__()
 
     @property
     def url(self) -> str:
@@ -40,7 +29,7 @@ class GitLabServer(ThreadServer):
     def note(self, body: str, *, author: int) -> None:
         self.notes.append({"id": 100 + len(self.notes), "body": body, "author": {"id": author}})
 
-    def _answer(self, request: Handler, data: Any) -> tuple[int, Any]:
+    def reply(self, request: Handler, data: Any) -> tuple[int, Any]:
         address = urlsplit(request.path)
         query = dict(parse_qsl(address.query))
         path = address.path.removeprefix("/api/v4/").split("/")

@@ -1,5 +1,6 @@
 """An HTTP server on loopback in a thread, below the servers of tests whose clients block or are processes."""
 
+import json
 import ssl
 import sys
 import threading
@@ -92,3 +93,24 @@ class ThreadServer:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+class JsonServer(ThreadServer):
+    """Answers with JSON, as `reply` says."""
+
+    def __init__(self) -> None:
+        server = self
+
+        class JsonHandler(Handler):
+            protocol_version = "HTTP/1.1"
+
+            def serve(self) -> None:
+                body = self.body()
+                status, answer = server.reply(self, json.loads(body) if body else None)
+                self.send(status, json.dumps(answer).encode())
+
+        super().__init__(JsonHandler)
+
+    @abstractmethod
+    def reply(self, request: Handler, data: Any) -> tuple[int, Any]:
+        """Status and content for what was sent."""

@@ -12,9 +12,8 @@ from gitops_dsf.forge.forges import GitHub, GitLab
 from gitops_dsf.reconciler.forge import Sender
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.gitserver import GitServer
-from tests.support.forges import tell
+from tests.support.forges import RecordedForge, tell
 from tests.support.githubserver import NAME, OWNER, GitHubServer
-from tests.support.recordedforge import RecordedForge
 
 TOKEN = "token-of-this-test"
 GROUPS = "team/platform/fleet"
