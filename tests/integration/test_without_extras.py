@@ -32,7 +32,6 @@ COMMANDS = [
     ("test", "1 test passed"),
     ("simulate --scores ../scores.yaml", "1 AddOnPlacementScore"),
     ("explain raw-guestbook eu-west-1 --scores ../scores.yaml", "eu-west-1"),
-    ("diff --base HEAD --scores ../scores.yaml", "1 AddOnPlacementScore"),
     ("diff --base HEAD --state-branch gitops-dsf-state", "1 AddOnPlacementScore"),
     ("import --from ../hub.yaml --dry-run", "1 would be added"),
 ]

@@ -134,7 +134,7 @@ async def test_a_deleted_object_is_published_again(place: Place) -> None:
     async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         place.put(
             *(
-                entry(one, scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=9000)
+                entry(one, scoring=scoring.url, scoringInterval=20, scoreTTLSeconds=9000)
                 for one in ("cpu", "mem")
             )
         )
@@ -144,7 +144,7 @@ async def test_a_deleted_object_is_published_again(place: Place) -> None:
             await until(lambda: len(scoring.seen) >= calls + 4, what="the agent has had its first look")
             del hub.objects[SCORES, "c1", "cpu-score"]
             written = len(hub.writes)
-            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published again", seconds=320)
+            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published again", seconds=340)
             assert hub.writes[written:] == PUBLISHED
 
 

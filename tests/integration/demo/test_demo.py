@@ -1,7 +1,6 @@
 """The demo as people run it, in its fast version: the story comes true, and nothing is left running."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -11,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from demo.programs import Programs, Stop
+from gitops_dsf.errors import GitopsDsfError
 
 ARGUMENTS = ("-m", "demo", "--fast")
 ROOT = Path(__file__).parents[3]
@@ -145,26 +147,18 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, warm_programs: Path) -> None:
     assert [pid for pid in pids if alive(pid)] == []
 
 
-def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path, warm_programs: Path) -> None:
-    out = tmp_path / "demo-out"
-    process = subprocess.Popen(
-        [warm_programs / "python", *ARGUMENTS, "--out", out],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    pids = when(lambda: found if len(found := running(out)) == 4 else None)
-    victim = next(
-        line.split()[0]
-        for line in (out / "processes").read_text().splitlines()
-        if line.endswith("agent-us-east-1")
-    )
-    os.kill(int(victim), signal.SIGKILL)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert "demo: agent-us-east-1 ended by itself with code -9" in said
+def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -> None:
+    programs = Programs(logs=tmp_path / "logs", register=tmp_path / "processes", stop=Stop())
+    try:
+        programs.start("lives", ["sleep", "60"])
+        programs.start("dies", ["sh", "-c", "echo last words; kill -9 $$"])
+        pids = running(tmp_path)
+        with pytest.raises(GitopsDsfError, match=r"dies ended by itself with code -9[^$]*last words"):
+            programs.until(lambda: False, what="never")
+    finally:
+        assert programs.stop() == 2
     assert [pid for pid in pids if alive(pid)] == []
+    assert not (tmp_path / "processes").exists()
 
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, warm_programs: Path) -> None:
