@@ -127,7 +127,10 @@ def _end(code: int) -> None:
 
 def _exit_code(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
-    _speak_utf8()
+    # Manifests, JSON and SARIF are always UTF-8. The locale of pipelines and containers is often ASCII.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -167,13 +170,6 @@ def _is_nowhere() -> bool:
     except OSError:
         return True
     return False
-
-
-def _speak_utf8() -> None:
-    """Manifests, JSON and SARIF are always UTF-8. The locale of pipelines and containers is often ASCII."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -30,7 +30,12 @@ def run_with_output(args: argparse.Namespace, run: Callable[[argparse.Namespace]
     args.output = "json"
     with redirect_stdout(io.StringIO()) as printed:
         code = run(args)
-    sys.stdout.write(_as_yaml(printed.getvalue()))
+    if text := printed.getvalue().strip():
+        import json
+
+        import yaml
+
+        yaml.safe_dump(json.loads(text), sys.stdout, sort_keys=False, allow_unicode=True, width=10_000)
     return code
 
 
@@ -39,13 +44,3 @@ def json_text(content: object) -> str:
     import msgspec
 
     return printable_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()) + "\n"
-
-
-def _as_yaml(text: str) -> str:
-    import json
-
-    import yaml
-
-    if not text.strip():
-        return ""
-    return yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=10_000)

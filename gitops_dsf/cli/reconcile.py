@@ -5,9 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dsf_runtime.access import Access
     from gitops_dsf.reconciler.settings import GitSettings, Settings
     from gitops_dsf.repository.model.repository import FleetRepositorySpec
 
@@ -83,14 +80,17 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         from dsf_runtime import logs
-        from dsf_runtime.access import AccessError
+        from dsf_runtime.access import AccessError, InCluster
+        from gitops_dsf.hubreader.kubeconfig import Kubeconfig
         from gitops_dsf.reconciler import run as program
     except ModuleNotFoundError as error:
         raise GitopsDsfError(
             f"{error.name} is not installed; reconciling needs: pip install 'gitops-dsf[live]'"
         ) from error
     gc.enable()
-    settings, load = _settings(args), _loader(args)
+    settings = _settings(args)
+    inside = args.context is None and args.kubeconfig is None
+    load = InCluster().load if inside else Kubeconfig(path=args.kubeconfig, context=args.context).load
     try:
         load()  # a wrong context is a message, not a log line
     except AccessError as error:
@@ -134,11 +134,3 @@ def _git(args: argparse.Namespace, spec: "FleetRepositorySpec") -> "GitSettings"
         work_dir=args.work_dir,
         author=AUTHOR if author is None else f"{author.name} <{author.email}>",
     )
-
-
-def _loader(args: argparse.Namespace) -> "Callable[[], Access]":
-    from dsf_runtime.access import InCluster
-    from gitops_dsf.hubreader.kubeconfig import Kubeconfig
-
-    inside = args.context is None and args.kubeconfig is None
-    return InCluster().load if inside else Kubeconfig(path=args.kubeconfig, context=args.context).load

@@ -91,11 +91,16 @@ def scaffold(
     if forge == "gitea":
         template = {path.replace(".github/", ".gitea/"): content for path, content in template.items()}
     if registry is not None:
-        template = _with_images(template, registry)
+        # Images are comments in the template.
+        named = _IMAGE_COMMENT.sub(rf"\g<1>\g<2>{registry}/", template[SETTINGS_FILE].decode())
+        template = {**template, SETTINGS_FILE: named.encode()}
     if wheels is not None:
         template = with_wheels(template, wheels)
     if not examples:
-        template = _without_examples(template)
+        template = {
+            **{path: text for path, text in template.items() if path.partition("/")[0] not in FOLDERS},
+            **{f"{folder}/.gitkeep": b"" for folder in FOLDERS},
+        }
     files = {**template, SCHEMA: bundle().encode()}
     try:
         for path, content in files.items():
@@ -141,19 +146,6 @@ def _template(*, name: str, git_url: str | None, wanted: Collection[str]) -> Map
         settings = result[SETTINGS_FILE].decode()
         result[SETTINGS_FILE] = _EXAMPLE_SETTINGS.sub(r"  \1", settings).encode()
     return result
-
-
-def _without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """The template with empty source folders."""
-    kept = {path: content for path, content in template.items() if path.partition("/")[0] not in FOLDERS}
-    return {**kept, **{f"{folder}/.gitkeep": b"" for folder in FOLDERS}}
-
-
-def _with_images(template: Mapping[str, bytes], registry: str) -> Mapping[str, bytes]:
-    """The template with the images, which are comments in it."""
-    settings = template[SETTINGS_FILE].decode()
-    named = _IMAGE_COMMENT.sub(lambda found: f"{found[1]}{found[2]}{registry}/", settings)
-    return {**template, SETTINGS_FILE: named.encode()}
 
 
 def _check_name(name: str) -> None:

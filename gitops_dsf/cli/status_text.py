@@ -65,21 +65,16 @@ def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
     if not everything and len(views) > SCORERS:
         chosen = sorted(views, key=lambda item: (_calm(item), item.scorer.name))[:SCORERS]
     yield from _scorer_table(chosen).splitlines()
-    yield from filter(None, map(_at_default, chosen))
+    for item in chosen:
+        if item.at_default:
+            yield (
+                f"  {item.scorer.name}: {plural(item.at_default, 'score')} at defaultScore"
+                f" {item.scorer.spec.default_score}: the source there has no series, or the score is the same"
+            )
     if len(chosen) < len(views):
         calm = ", all fresh" if all(_calm(item) for item in views if item not in chosen) else ""
         yield f"  and {len(views) - len(chosen)} more{calm}; --scorer or --all shows them"
     yield ""
-
-
-def _at_default(item: ScorerView) -> str:
-    """A line about clusters that have the default score; empty if there are none."""
-    if not item.at_default:
-        return ""
-    return (
-        f"  {item.scorer.name}: {plural(item.at_default, 'score')} at defaultScore"
-        f" {item.scorer.spec.default_score}: the source there has no series, or the score is the same"
-    )
 
 
 def _calm(item: ScorerView) -> bool:
@@ -157,20 +152,16 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
         return
     size = f"{plural(len(views), 'scorer')} x {plural(most, 'cluster')}"
     yield f"Scores: {size}, too many for a screen; --scorer, --cluster or --all shows them"
-    lines = list(_not_live(views))
+    lines = [
+        f"  {item.scorer.name} {state}: {names_text(item.unusual[state])}"
+        for item in views
+        for state in (State.EXPIRED, State.EMPTY, State.MISSING)
+        if item.unusual.get(state)
+    ]
     yield from lines[:LISTED]
     if len(lines) > LISTED:
         yield f"  and {len(lines) - LISTED} more such lines"
     yield ""
-
-
-def _not_live(views: Sequence[ScorerView]) -> Iterator[str]:
-    """Names the clusters behind the numbers of a summary, as many as fit."""
-    for item in views:
-        for state in (State.EXPIRED, State.EMPTY, State.MISSING):
-            names = item.unusual.get(state, ())
-            if names:
-                yield f"  {item.scorer.name} {state}: {names_text(names)}"
 
 
 def _cell(cell: Cell | None) -> str:
@@ -238,7 +229,9 @@ def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iter
     ordered = sorted(views, key=lambda item: (bool(item.settled), item.name))
     shown = ordered if everything else ordered[:ROWS]
     for item in shown:
-        yield f"  {item.name} ({item.strategy}{_follows(item)}): {_standing(item)}"
+        own = item.placements in {(), (item.name,)}
+        follows = "" if own else f", follows {names_text(item.placements)}"
+        yield f"  {item.name} ({item.strategy}{follows}): {_standing(item)}"
         if item.message:
             yield f"    Argo CD: {item.message}"
         if not item.settled:
@@ -266,11 +259,6 @@ def _refuges(views: Sequence[FailoverView], *, everything: bool) -> Iterator[str
         yield f"  if {item.cluster} fails: {names_text(moves, most=len(moves) if everything else ROWS)}"
     if len(shown) < len(views):
         yield f"  and {plural(len(views) - len(shown), 'cluster')} more; --cluster or --all shows them"
-
-
-def _follows(item: ApplicationView) -> str:
-    """The Placements that it follows, unless that is the one of its name."""
-    return "" if item.placements in {(), (item.name,)} else f", follows {names_text(item.placements)}"
 
 
 def _standing(item: ApplicationView) -> str:

@@ -60,15 +60,12 @@ def table(
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     widths = fitted(widths, around=indent + 2 * (len(headers) - 1))
     aligned = frozenset(right)
-    return "".join(
-        " " * indent + _line(part, widths, aligned) + "\n" for line in lines for part in _parts(line, widths)
-    )
-
-
-def _parts(cells: Sequence[str], widths: Sequence[int]) -> Iterable[Sequence[str]]:
-    """The lines of a row, from the first lines of its cells to the last."""
-    columns = [cell_lines(cell, width) for cell, width in zip(cells, widths, strict=True)]
-    return zip_longest(*columns, fillvalue="")
+    shown = []
+    for line in lines:
+        columns = [cell_lines(cell, width) for cell, width in zip(line, widths, strict=True)]
+        parts = zip_longest(*columns, fillvalue="")
+        shown += [" " * indent + _line(part, widths, aligned) + "\n" for part in parts]
+    return "".join(shown)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:

@@ -187,7 +187,11 @@ class _Taker:
             self.found.unchanged += 1
             return
         may_write = document.kind in _MIRRORED or self.overwrite
-        editor = self._editor(document.file) if may_write else YamlFile(self._text(document.file))
+        editor = self.edited.get(document.file) if may_write else None
+        if editor is None:
+            editor = YamlFile(self._text(document.file))
+        if may_write:
+            self.edited[document.file] = editor
         target = editor.find(document.kind, document.name)
         if target is None:
             raise RepositoryError(
@@ -216,11 +220,6 @@ class _Taker:
                 if item.verdict is verdict:
                     lines.append(Line(file=item.file, kind="ScorerLock", name=item.scorer, changes=words))
         found.files |= plan.files
-
-    def _editor(self, file: str) -> YamlFile:
-        if file not in self.edited:
-            self.edited[file] = YamlFile(self._text(file))
-        return self.edited[file]
 
     def _text(self, file: str) -> str:
         return read_text(self.root, file) if (self.root / file).exists() else ""

@@ -92,7 +92,10 @@ def findings_of(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
     groups: dict[object, list[Finding]] = {}
     found = list(results)
     for result in [one for one in found if one.state is not State.OK] or found:
-        groups.setdefault(_meaning(result), []).append(result)
+        meaning: object = id(result)
+        for name in result.subjects:
+            meaning = result.state, _without(name, result.message), _without(name, result.fix or "")
+        groups.setdefault(meaning, []).append(result)
     told, rest = 0, list[Finding]()
     for group in groups.values():
         first, subjects = group[0], _subjects(group)
@@ -116,13 +119,6 @@ def findings_of(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
 
 def _subjects(results: Iterable[Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for result in results for name in result.subjects))
-
-
-def _meaning(result: Finding) -> object:
-    if not result.subjects:
-        return id(result)
-    (subject,) = result.subjects
-    return result.state, _without(subject, result.message), _without(subject, result.fix or "")
 
 
 def _without(name: str, text: str) -> str:

@@ -169,7 +169,7 @@ def summarise_changes(
     """Counts what differs, file by file."""
     before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
     after = {item.metadata.name: item for item in head.resolved.clusters}
-    gaining, losing = _targets(base, head)
+    ran, runs, none = base.resolved.runs_on if base else {}, head.resolved.runs_on, frozenset[str]()
     old, new = ({} if base is None else _by_group(base)), _by_group(head)
     return Summary(
         scorers=Count(
@@ -183,8 +183,8 @@ def summarise_changes(
             joined=tuple(sorted(after.keys() - before.keys())),
             left=tuple(sorted(before.keys() - after.keys())),
             edited=tuple(sorted(_changed(before, after))),
-            gaining=gaining,
-            losing=losing,
+            gaining=len(none.union(*(found - ran.get(name, none) for name, found in runs.items()))),
+            losing=len(none.union(*(found - runs.get(name, none) for name, found in ran.items()))),
             altered=len(frozenset[str]().union(*(altered(item, base, head) for item in scorers))),
         ),
         works=_count(_works(base) if base else {}, _works(head)),
@@ -214,15 +214,6 @@ def _changed(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
         if differ[pair]:
             found.append(name)
     return found
-
-
-def _targets(base: FleetVersion | None, head: FleetVersion) -> tuple[int, int]:
-    """How many clusters gain a scorer, and how many lose one, with those that join or leave the inventory."""
-    old, new = base.resolved.runs_on if base else {}, head.resolved.runs_on
-    none = frozenset[str]()
-    gaining = none.union(*(clusters - old.get(name, none) for name, clusters in new.items()))
-    losing = none.union(*(clusters - new.get(name, none) for name, clusters in old.items()))
-    return len(gaining), len(losing)
 
 
 def _works(fleet: FleetVersion) -> dict[str, object]:

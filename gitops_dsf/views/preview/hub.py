@@ -43,13 +43,18 @@ def hub_state(
     """
     found = (snapshot.scores if snapshot else {}) if scores is None else scores
     placements = typed_placements(fleet, only).values()
+    known = snapshot.clusters if snapshot else {}
+    written = [_cluster(item, known.get(item.metadata.name)) for item in fleet.resolved.clusters]
     # OCM's webhook requires a binding to have the name of its set.
     bindings = {
         (str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings
     }
     try:
         return HubState.of(
-            clusters=_clusters(fleet, snapshot),
+            clusters=[
+                *written,
+                *(_with_set(known[name]) for name in sorted(set(known) - fleet.cluster_names)),
+            ],
             sets=_sets(fleet, snapshot),
             bindings=bindings.union(snapshot.bindings if snapshot else ()),
             placements=placements if snapshot else map(without_score_predicates, placements),
@@ -84,14 +89,6 @@ def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -
         msg = f"no hub would accept this: {error}"
         raise PreviewError(msg) from error
     return {key: _typed(item, hub.Placement, key) for key, item in zip(placements, filled, strict=True)}
-
-
-def _clusters(fleet: FleetVersion, snapshot: Snapshot | None) -> Iterator[hub.ManagedCluster]:
-    known = snapshot.clusters if snapshot else {}
-    for item in fleet.resolved.clusters:
-        yield _cluster(item, known.get(item.metadata.name))
-    for name in sorted(set(known) - fleet.cluster_names):
-        yield _with_set(known[name])
 
 
 def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.ManagedCluster:

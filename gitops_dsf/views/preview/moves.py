@@ -139,7 +139,9 @@ def _standing(item: Pass, cluster: str) -> Standing:
     is_ranked = _place(item.after, cluster) is not None
     terms: list[Term] = []
     for name in {**old, **new}:
-        cell = item.unknown.get(_resource(name), {}).get(cluster) if is_ranked and name in new else None
+        kind, _, score = name.partition("/")
+        cells = item.unknown.get(score.partition("/")[0], {}) if kind == "AddOn" else {}
+        cell = cells.get(cluster) if is_ranked and name in new else None
         (weight_before, before), (weight_after, after) = (
             found.get(name, (None, None)) for found in (old, new)
         )
@@ -160,10 +162,6 @@ def _standing(item: Pass, cluster: str) -> Standing:
         after=UNKNOWN if unknown else _sum(item.after, cluster),
         terms=tuple(terms),
     )
-
-
-def _resource(prioritizer: str) -> str:
-    return prioritizer.removeprefix("AddOn/").partition("/")[0] if prioritizer.startswith("AddOn/") else ""
 
 
 def _place(verdict: Verdict | None, cluster: str) -> int | None:

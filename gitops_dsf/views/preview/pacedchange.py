@@ -131,9 +131,9 @@ def _compared(
 
 def failover_text(found: Failover) -> str:
     """`if eu-1 fails: app-03 -> us-1, app-11 -> ap-1 instead of us-1`."""
-    return f"if {found.cluster} fails: {', '.join(map(_way, found.moves))}"
-
-
-def _way(each: RefugeChange) -> str:
-    instead = f" instead of {each.before}" if each.before else ""
-    return f"{each.placement.partition('/')[2]} -> {each.target or 'by the scores'}{instead}"
+    ways = (
+        f"{each.placement.partition('/')[2]} -> {each.target or 'by the scores'}"
+        + (f" instead of {each.before}" if each.before else "")
+        for each in found.moves
+    )
+    return f"if {found.cluster} fails: {', '.join(ways)}"

@@ -12,11 +12,9 @@ from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT
 from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.repository.model.score_test import (
     MOST_SECONDS,
-    GivenDecision,
     OfPlacement,
     ScoreTestSpec,
     seconds,
@@ -134,7 +132,13 @@ class Story:
         found: dict[str, _Passes] = {key: [] for key in keys}
         if not keys:
             return found
-        decisions = [self._page(each) for each in self._spec.given.decisions]
+        decisions = []
+        for each in self._spec.given.decisions:
+            namespace, _, name = self.key(each).partition("/")
+            page = f"{name}-decision-0"
+            decisions.append(
+                decision_of(namespace=namespace, name=page, placement=name, clusters=each.clusters)
+            )
         state = hub_state(self.fleet, None, scores={}, decisions=decisions, only=keys)
         grid = Grid(start=START, step=1, count=self.end + 1)
         contests = [
@@ -155,12 +159,6 @@ class Story:
             if item.undecided:
                 found[item.key].append((0, simulate_placement(item.placement, state=state, now=_MOMENT)))
         return found
-
-    def _page(self, given: GivenDecision) -> PlacementDecision:
-        namespace, _, name = self.key(given).partition("/")
-        return decision_of(
-            namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=given.clusters
-        )
 
 
 def placement_key(named: OfPlacement, fleet: FleetVersion) -> str:
