@@ -34,7 +34,6 @@ examples:
 """  # noqa: E501
 
 CODE: Final = re.compile("DSF[0-9]*", re.IGNORECASE)
-"""A code, or the beginning of some."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +119,7 @@ def _explain_code(word: str) -> None:
     """Prints the entry of a code, or lists the codes that begin so. Raises UsageError if there is none."""
     import textwrap
 
-    from gitops_dsf.cli.reference import entries
+    from gitops_dsf.cli.report import entries
     from gitops_dsf.cli.terminal import wrapped
     from gitops_dsf.diagnostics.codes import CODES
     from gitops_dsf.wording import did_you_mean

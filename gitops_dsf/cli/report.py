@@ -1,25 +1,34 @@
-"""Formats diagnostics as text, JSON, GitHub annotations or SARIF. Pure."""
+"""Formats diagnostics as text, JSON, GitHub annotations or SARIF, and reads what a code means."""
 
 import json
 import os
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from dsf_wire.text import printable, printable_json
 from gitops_dsf import __version__
-from gitops_dsf.cli.reference import PAGE, entries
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.diagnostics.codes import CODES
+from gitops_dsf.packagedata import packaged
 from gitops_dsf.published import REPOSITORY
 from gitops_dsf.wording import plural
 
 _COLOURS = {Severity.ERROR: "\033[31m", Severity.WARNING: "\033[33m", Severity.NOTICE: "\033[36m"}
 _BOLD, _DIM, _END = "\033[1m", "\033[2m", "\033[0m"
+
+
+PAGE: Final = "docs/reference/diagnostics.md"
+_ENTRY: Final = re.compile(r"^### (DSF\d{3}) ([^\n]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+_DIFF: Final = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""An example of YAML: its `-` lines are in the bad one only, its `+` lines in the good one only."""
+_LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -175,9 +184,42 @@ def _result(item: Diagnostic, index: int) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One code: what it means; most have an example with and without the finding."""
+
+    title: str
+    text: str
+    bad: str
+    good: str
+
+    @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        both = (("With this finding", self.bad), ("Without it", self.good))
+        return tuple((head, example) for head, example in both if example)
+
+    @property
+    def anchor(self) -> str:
+        """The part of the page's address behind `#`, without the code."""
+        return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """Every entry by its code, in order. Raises RepositoryError when the installation lacks the page."""
+    page = packaged(PAGE).read_text(encoding="utf-8")
+    return {code: _entry(title, body) for code, title, body in _ENTRY.findall(page)}
+
+
+def _entry(title: str, body: str) -> Entry:
+    diff = _DIFF.search(body)
+    lines = diff[1].splitlines(keepends=True) if diff else []
+    bad, good = ("".join(line[1:] for line in lines if line[0] in (" ", sign)).rstrip() for sign in "-+")
+    return Entry(title=title, text=_LINK.sub(r"\1", body.partition("\n```")[0]).strip(), bad=bad, good=good)
+
+
 FORMATS: Final[dict[str, Callable[[Sequence[Diagnostic]], str]]] = {
     "github": _github,
     "json": _json,
     "sarif": sarif,
 }
-"""Machine-readable formats by name."""

@@ -27,7 +27,7 @@ from gitops_dsf.views.preview.build import ErrorFinding, Preview
 from gitops_dsf.views.preview.maintenance import WindowView
 from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
 from gitops_dsf.views.scoretests.suite import TestOutput
-from gitops_dsf.views.status.document import StatusOutput
+from gitops_dsf.views.status.model import StatusOutput
 from gitops_dsf.views.status.queue import QueueView
 
 _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
@@ -86,7 +86,6 @@ class PacedOutput(TypedDict):
     underWay: list[PacedMove]
     waves: list[Wave]
     maintenance: NotRequired[list[WindowView]]
-    """Windows that are open."""
 
 
 class LogOutput(TypedDict):
@@ -135,7 +134,6 @@ ExplainOutput = msgspec.defstruct(
     ],
     rename="camel",
 )
-"""The output of `explain`."""
 
 _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "backtest": (BacktestResult,),
@@ -150,7 +148,6 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "test": (TestOutput,),
     "validate": (list[Finding],),
 }
-"""The shapes that each verb can print."""
 
 
 def output_schemas() -> Mapping[str, Schema]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 MOST_FILES: Final = 2_000
-"""How many files of a folder are searched for names."""
 _NAME: Final = re.compile(r"^metadata:.*?(?<![\w/.-])name: *[\"']?([\w.-]+)", re.MULTILINE | re.DOTALL)
 SHELLS: Final = ("bash", "fish", "zsh")
 VARIABLE: Final = "_ARGCOMPLETE"

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.hubreader.hub import Hub
     from gitops_dsf.hubreader.inputs import read_inputs
     from gitops_dsf.views.status import Filter, build
-    from gitops_dsf.views.status.document import document
+    from gitops_dsf.views.status.model import document
 
     args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)

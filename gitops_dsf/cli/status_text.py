@@ -26,7 +26,6 @@ ROWS = 10
 SCORERS = 40
 """Scorers shown without --all. Those with scores that are not fresh come first."""
 LISTED = 10
-"""Most lines that list clusters."""
 
 
 def status_text(view: Overview, *, everything: bool) -> str:

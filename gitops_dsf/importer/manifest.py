@@ -1,5 +1,5 @@
 """Converts an object of the hub to the manifest that git should hold: what people decide, without what
-controllers report. Pure.
+controllers report; and updates the fields of a document that follow the hub.
 
 A label without a domain belongs to its user (Kubernetes, "Labels and Selectors": automated components must
 use a prefix), so it is taken. Labels with a domain are written by controllers and change by themselves, as
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from ruamel.yaml.comments import CommentedMap
+
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL, MAINTENANCE_TAINT, OCM_GROUP
@@ -20,6 +22,7 @@ from gitops_dsf.repository.load import Document, value_at
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, DSF_API, OLDER_DSF_API
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
+from gitops_dsf.repository.yamledit import alike, mirror
 
 Object = dict[str, Any]
 
@@ -232,3 +235,50 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
 def _literal(name: str) -> str:
     """Escapes a name as a glob that matches nothing else."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "ManagedCluster": (
+        ("metadata", "labels"),
+        ("spec", "taints"),
+        ("status", "clusterClaims"),
+        ("status", "allocatable"),
+        ("status", "capacity"),
+        ("spec", "hubAcceptsClient"),
+    ),
+    "ManagedClusterSet": (("spec", "clusterSelector"),),
+    "DynamicScorer": (("spec",),),
+    "DynamicScoringConfig": (("spec",),),
+}
+
+
+def differing(document: Mapping[str, Any], value: Object) -> list[tuple[str, ...]]:
+    """The paths of the fields that differ. Plain data is compared, which is fast."""
+    return [
+        path
+        for path in _FIELDS[str(document["kind"])]
+        if not _agree(path, value_at(document, path), value_at(value, path))
+    ]
+
+
+def _agree(path: tuple[str, ...], old: Any, new: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
+    if path[-1] == "hubAcceptsClient":  # it defaults to true here, so a true value is no reason to write it
+        return (old is not False) is new
+    return (old is None) is (new is None) and alike(old, new)
+
+
+def update(target: CommentedMap, value: Object) -> list[str]:
+    """Edits the fields that follow the hub in place. Returns the changes in words."""
+    changes: list[str] = []
+    for path in differing(target, value):
+        *parents, last = path
+        holder = target
+        for part in parents:
+            if not isinstance(holder.get(part), CommentedMap):
+                holder[part] = CommentedMap()
+            holder = holder[part]
+        wanted = {key: item for key, item in holder.items() if key != last}
+        if (new := value_at(value, path)) is not None:
+            wanted = {**holder, last: new}
+        changes += mirror(holder, wanted, path="".join(f"{part}." for part in parents))
+    return changes

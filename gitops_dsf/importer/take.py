@@ -12,8 +12,7 @@ from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.drift import Config
-from gitops_dsf.importer.manifest import Object, Selection, is_rendered, manifest, name_of
-from gitops_dsf.importer.update import differing, update
+from gitops_dsf.importer.manifest import Object, Selection, differing, is_rendered, manifest, name_of, update
 from gitops_dsf.repository.load import Document, Loaded, load, value_at
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.declared import KINDS

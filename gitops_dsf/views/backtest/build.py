@@ -53,7 +53,6 @@ LIMITS: Final = (
     "clusters, labels and taints are those of now, and clusters that did not exist have no scores",
     "several results with equal labels were exported once, so an aggregation over them cannot be repeated",
 )
-"""What no backtest can know."""
 _NOTHING: Final[Labels] = ("",) * 7
 
 
@@ -81,11 +80,9 @@ class _Side:
     placements: Mapping[str, Placement]
     """By namespace/name, with the weights that people wrote."""
     paced: Mapping[str, Paced]
-    """Those whose moves are paced."""
     alone: tuple[str, ...]
     """Paced Placements that are not asked for."""
     ranks: Mapping[str, tuple[str, ...]]
-    """The scores that each Placement ranks by."""
     unknown: dict[str, str] = field(default_factory=dict)
     """Placements that cannot be decided, and why."""
     scorers: dict[str, EffectiveScorer] = field(default_factory=dict)

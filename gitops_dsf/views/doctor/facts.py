@@ -50,7 +50,6 @@ class Facts:
     hub_namespace: str
     argocd_namespace: str
     groups: Mapping[str, tuple[str, ...]]
-    """API groups of the hub, with their versions."""
     clock_offset: float | None
     """Seconds by which the hub's clock is ahead of this machine's; None if it is not known."""
     inputs: Inputs

@@ -36,13 +36,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     """One line of the report."""
 
     check: str
-    """Stable ID of the check."""
     state: State
     message: str
     fix: str | None
     """A command that fixes it, or what to edit in git; None if there is nothing to do."""
     count: int = 1
-    """How many equal results there are."""
     subjects: tuple[str, ...] = ()
     """The clusters that it is about, if they were checked one by one."""
 

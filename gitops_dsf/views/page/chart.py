@@ -49,7 +49,6 @@ class Chart:
     title: str
     """The title for screen readers, with more detail than the heading beside it."""
     description: str
-    """A description for people who cannot see the chart."""
     lines: Sequence[Line]
     low: float
     high: float

@@ -40,11 +40,8 @@ class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warning
     """Applications that would also move without this change."""
     concerns: tuple[str, ...]
     paced: PacedChange | UnsetType = UNSET
-    """The paced moves that follow, if the change alters them."""
     refuges: tuple[Failover, ...] | UnsetType = UNSET
-    """Where applications go when a cluster fails, if the change alters it."""
     maintenance: tuple[MaintenanceChange, ...] | UnsetType = UNSET
-    """Maintenance that the change adds, alters or removes, and what follows from it."""
 
 
 class ErrorFinding(Struct, frozen=True, kw_only=True):

@@ -122,7 +122,6 @@ class Count(Struct, frozen=True, kw_only=True):
     removed: int = 0
     changed: int = 0
     total: int = 0
-    """The number after the change."""
 
     @property
     def any(self) -> bool:
@@ -133,9 +132,7 @@ class ClusterCount(Count, frozen=True, kw_only=True):
     """The inventory."""
 
     joined: tuple[str, ...]
-    """Clusters that join the inventory, sorted."""
     left: tuple[str, ...]
-    """Clusters that leave the inventory, sorted."""
     edited: tuple[str, ...]
     """Clusters whose labels, taints or claims change in the inventory."""
     gaining: int

@@ -23,7 +23,6 @@ class Term(Struct, frozen=True, kw_only=True, rename="camel"):
     weight_before: int | None
     weight_after: int | None
     unknown_because: str | None
-    """Why the score after the change is unknown."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):

@@ -110,7 +110,6 @@ class Certainty:
 
     certain: frozenset[str]
     possible: frozenset[str]
-    """Includes the certain clusters."""
 
     @property
     def decided(self) -> bool:

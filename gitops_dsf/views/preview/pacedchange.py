@@ -26,7 +26,6 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
 
     waves: tuple[Wave, ...]
     complete: bool
-    """Whether no move follows the last wave."""
     without_change: int
     """How many of these moves would follow without the change, too."""
     unknown: tuple[str, ...]
@@ -78,7 +77,6 @@ class RefugeChange(Struct, frozen=True, kw_only=True, rename={"target": "to"}):
     """Another refuge of one application."""
 
     placement: str
-    """namespace/name."""
     before: str | None
     """None if it had none, or was on another cluster."""
     target: str | None

@@ -109,9 +109,7 @@ class Shift:
     effect: Effect
     """Variants of MetricSources apart. NONE if the scorer comes or goes."""
     causes: tuple[str, ...]
-    """Fields whose change makes the raw scores unknown."""
     elsewhere: frozenset[str]
-    """The clusters that keep it and whose variant of its MetricSource changes."""
 
 
 def shift_of(

@@ -80,7 +80,6 @@ class Pass:
     after: Verdict | None
     """None if the head does not have the Placement."""
     touched: bool = True
-    """Whether the change could affect it."""
     unknown: Mapping[str, Mapping[str, Unknown]] = field(default_factory=dict)
     """Unknown scores with a weight, by AddOnPlacementScore name and cluster; empty if there are none."""
     certainty: Certainty | None = None

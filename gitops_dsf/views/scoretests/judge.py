@@ -26,7 +26,6 @@ from gitops_dsf.views.scoretests.story import START, PublishedScore, Story
 from gitops_dsf.wording import names_text, plural
 
 MOST_EXPLAINED: Final = 4
-"""Clusters of a wrong decision that are explained."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.wording import names_text, shortened
 
 MOST_EVALUATIONS: Final = 20_000
-"""Evaluations for one test."""
 _KUBERNETES: Final = "Kubernetes"
 
 

@@ -50,7 +50,6 @@ class _Inputs:
     series: Sequence[tuple[Labels, tuple[float | None, ...]]]
     scores: Mapping[str, int]
     runs: int
-    """How many runs have an answer."""
 
 
 Runs = Mapping[str, Mapping[str, ScorerOnCluster]]

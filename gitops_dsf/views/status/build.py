@@ -85,7 +85,6 @@ class _Chosen:
     scorers: Sequence[DynamicScorer]
     placements: Sequence[Placement]
     among: Sequence[Placement]
-    """The Placements from which `placements` were selected."""
 
 
 def _chosen(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], asked: Filter) -> _Chosen:

@@ -39,7 +39,6 @@ class Inputs:
     """A hub at one moment."""
 
     snapshot: Snapshot
-    """Clusters, sets, bindings, scores and decisions."""
     now: datetime
     """The time of the hub's clock, because OCM compares validUntil with it."""
     scorers: tuple[DynamicScorer, ...] = ()

@@ -5,12 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.timestamp import timestamp
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status.queue import FailoverView, QueueView
 
@@ -37,7 +39,6 @@ class ScorerView:
     suspended: str
     """Who suspended it: `git` (spec.suspend), `reconciler`, or empty."""
     known: bool
-    """Whether its scores could be read."""
     counts: Counter[State]
     """Clusters by state. Those that the selector does not match count only if they have a score."""
     expected: frozenset[str]
@@ -91,7 +92,6 @@ class DecisionFlip(Struct, frozen=True):
     """The nearest change of one score that would flip a decision."""
 
     cluster: str
-    """The cluster whose score would change."""
     change: Literal["in", "out"]
     rival: str
     """The cluster that it would change places with."""
@@ -135,7 +135,6 @@ class Standing(StrEnum):
     WAITING = "waiting"
     """No longer decided. It stays until the new copies are Healthy, or forever, depending on the strategy."""
     LEAVING = "leaving"
-    """Being deleted."""
 
 
 class Copy(Struct, frozen=True):
@@ -158,7 +157,6 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     settled: bool | None
     """Whether its Applications are exactly on the decided clusters; None if that is not known."""
     message: str | None
-    """The ApplicationSet's error, if there is one."""
     copies: tuple[Copy, ...]
 
 
@@ -179,6 +177,92 @@ class Overview:
     applications: tuple[ApplicationView, ...]
     unread: tuple[Unread, ...]
     queue: QueueView | None = None
-    """Paced moves; None if there are none."""
     refuges: tuple[FailoverView, ...] = ()
-    """Where paced applications go when a cluster fails."""
+
+
+class UnreadPart(Struct):
+    what: str
+    why: str
+    message: str
+
+
+class StatusHub(Struct):
+    origin: str
+    now: str
+    clusters: int
+    scores: int
+    unread: tuple[UnreadPart, ...]
+
+
+class Condition(Struct):
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class ScorerSummary(Struct, rename="camel"):
+    clusters: dict[str, int]
+    min: int | None
+    median: int | None
+    max: int | None
+    at_default: int | None
+    oldest_seconds: int | None
+
+
+class ScorerStatus(Struct, rename="camel"):
+    name: str
+    score_name: str
+    resource: str
+    health: str | None
+    conditions: tuple[Condition, ...]
+    suspended_by: str | None
+    interval_seconds: int
+    ttl_seconds: int
+    summary: ScorerSummary | None
+    scores: tuple[Cell, ...]
+
+
+class StatusOutput(Struct):
+    """The output of `status`."""
+
+    hub: StatusHub
+    scorers: tuple[ScorerStatus, ...]
+    placements: tuple[PlacementView, ...]
+    applications: tuple[ApplicationView, ...]
+    queue: QueueView | UnsetType = UNSET
+    refuges: tuple[FailoverView, ...] | UnsetType = UNSET
+
+
+def document(view: Overview) -> StatusOutput:
+    unread = tuple(UnreadPart(item.what, str(item.why), str(item)) for item in view.unread)
+    return StatusOutput(
+        hub=StatusHub(view.origin, timestamp(view.now), len(view.clusters), view.score_count, unread),
+        scorers=tuple(map(_scorer, view.scorers)),
+        placements=view.placements,
+        applications=view.applications,
+        queue=view.queue or UNSET,
+        refuges=view.refuges or UNSET,
+    )
+
+
+def _scorer(view: ScorerView) -> Any:  # noqa: ANN401 - a ScorerStatus that is JSON already
+    """A scorer can have thousands of scores, so it is encoded at once."""
+    scorer, summary = view.scorer, None
+    if view.known:
+        counts = {str(state): view.counts[state] for state in State} | {"unexpected": len(view.unexpected)}
+        oldest = None if view.oldest is None else round(view.oldest)
+        summary = ScorerSummary(counts, *view.values, view.at_default, oldest)
+    status = ScorerStatus(
+        name=scorer.name,
+        score_name=scorer.score_name,
+        resource=scorer.resource,
+        health=scorer.health or None,
+        conditions=tuple(Condition(it.type, it.status, it.reason, it.message) for it in scorer.conditions),
+        suspended_by=view.suspended or None,
+        interval_seconds=scorer.interval,
+        ttl_seconds=scorer.ttl,
+        summary=summary,
+        scores=tuple(view.cells()),
+    )
+    return msgspec.Raw(msgspec.json.encode(status))

@@ -19,7 +19,6 @@ from gitops_dsf.views.status.model import (
 )
 
 NEEDED = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
-"""The parts that are needed to compute what OCM would decide."""
 
 
 def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:

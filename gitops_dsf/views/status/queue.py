@@ -34,11 +34,9 @@ class WaitingView(Struct, frozen=True, kw_only=True, rename={"source": "from", "
     """A move that waits."""
 
     placement: str
-    """namespace/name."""
     source: str
     target: str
     points: float
-    """By how many points of the weighted mean of the scores the target is better."""
     reason: str
     message: str
     since: str
@@ -141,7 +139,6 @@ class RefugeView(Struct, frozen=True, kw_only=True, rename={"target": "to"}):
     """Where one application goes."""
 
     placement: str
-    """namespace/name."""
     target: str
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.cli.reference import entries
+from gitops_dsf.cli.report import entries
 from gitops_dsf.diagnostics.codes import CODES
 
 

@@ -25,7 +25,6 @@ GROUPS: Final = {
     "work.open-cluster-management.io": ("v1",),
     "addon.open-cluster-management.io": ("v1alpha1",),
 }
-"""API groups and versions of rendered objects."""
 MINIMUM: Final = Version("1.2")
 """docs/start/install.md."""
 NAMESPACE: Final = "open-cluster-management-hub"

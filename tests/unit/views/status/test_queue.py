@@ -7,7 +7,7 @@ import pytest
 
 from gitops_dsf.cli.status_text import queue_lines
 from gitops_dsf.views.status import Filter, build
-from gitops_dsf.views.status.document import document
+from gitops_dsf.views.status.model import document
 from gitops_dsf.views.status.queue import QueueView, waiting_text
 from tests.support.hubobjects import NOW, Object, cluster, paced, paced_moves, placement, scorer
 from tests.support.overviews import inputs_of

@@ -7,7 +7,7 @@ import pytest
 
 from gitops_dsf.cli.status_text import status_text
 from gitops_dsf.views.status import Filter, Overview, Part, build
-from gitops_dsf.views.status.document import document
+from gitops_dsf.views.status.model import document
 from tests.support.hubobjects import (
     Object,
     addon,
