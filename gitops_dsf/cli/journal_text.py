@@ -16,14 +16,17 @@ MOST_SCORES = 20
 def log_text(records: Sequence[Record]) -> str:
     rows = []
     for record in records:
-        change = _largest_change(record)
+        change, largest = _largest_change(record), ""
+        if change is not None:
+            name, before, after = prioritizer_text(change.name), _value(change.before), _value(change.after)
+            largest = f"{name} on {change.cluster} {before} -> {after}"
         rows.append(
             [
                 time_text(record),
                 record.placement,
                 _named(record.from_) if record.from_ is not None else "?",
                 _to(record),
-                "" if change is None else change_text(change),
+                largest,
                 record.commit[:10],
             ]
         )
@@ -51,12 +54,6 @@ def explained_text(record: Record) -> str:
 def time_text(record: Record) -> str:
     """`2026-06-01 03:12:07`, in UTC."""
     return f"{record.time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-
-
-def change_text(change: ScoreChange) -> str:
-    """`cpu on eu-1 80 -> 35`."""
-    name = prioritizer_text(change.name)
-    return f"{name} on {change.cluster} {_value(change.before)} -> {_value(change.after)}"
 
 
 def _what(record: Record) -> str:

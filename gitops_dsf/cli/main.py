@@ -173,7 +173,7 @@ def _is_nowhere() -> bool:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    completing = shell_completion.is_asked()
+    completing = shell_completion.VARIABLE in os.environ
     arguments = shell_completion.words() if completing else _verb_first(arguments)
     verb = next((word for word in arguments if not word.startswith("-")), None)
     if arguments[:1] == ["--completion"]:

@@ -25,10 +25,6 @@ def script(shell: str) -> str:
     return code.strip()
 
 
-def is_asked() -> bool:
-    return VARIABLE in os.environ
-
-
 def words() -> list[str]:
     """The words after the program's name on the line being completed."""
     line, point = os.environ.get("COMP_LINE", ""), os.environ.get("COMP_POINT", "")

@@ -38,12 +38,8 @@ def fitted(widths: Sequence[int], *, around: int) -> list[int]:
     return found
 
 
-def cell_lines(cell: str, width: int) -> list[str]:
-    """The lines of a cell. A word is never broken: names and commands are copied."""
-    return [cell] if len(cell) <= width else _lines(cell, width)
-
-
 def _lines(text: str, width: int) -> list[str]:
+    """A word is never broken: names and commands are copied."""
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
@@ -62,7 +58,10 @@ def table(
     aligned = frozenset(right)
     shown = []
     for line in lines:
-        columns = [cell_lines(cell, width) for cell, width in zip(line, widths, strict=True)]
+        columns = [
+            [cell] if len(cell) <= width else _lines(cell, width)
+            for cell, width in zip(line, widths, strict=True)
+        ]
         parts = zip_longest(*columns, fillvalue="")
         shown += [" " * indent + _line(part, widths, aligned) + "\n" for part in parts]
     return "".join(shown)

@@ -21,7 +21,7 @@ from gitops_dsf.repository.model.score_test import (
 from gitops_dsf.simulator import Explanation, Outcome, explain
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.scoretests.queries import Evaluate, QueryError, no_promtool, not_evaluated
-from gitops_dsf.views.scoretests.runs import ADD_ON_PLACEMENT_SCORE, Run, ScorerOnCluster
+from gitops_dsf.views.scoretests.runs import ADD_ON_PLACEMENT_SCORE, Run, ScorerOnCluster, only_item
 from gitops_dsf.views.scoretests.story import START, PublishedScore, Story
 from gitops_dsf.wording import names_text, plural
 
@@ -115,9 +115,10 @@ def judge(
 
 def _score(story: Story, test: Item[ScoreTest], expected: ExpectedScore, index: int) -> Iterator[Failure]:
     at = seconds(expected.at)
-    resource, item = story.resource_and_item(
-        scorer=expected.scorer, resource=expected.resource, dimension=expected.dimension
-    )
+    resource, item = expected.resource or "", expected.dimension or ""
+    if expected.scorer is not None:
+        scorer = story.fleet.scorers[expected.scorer]
+        resource, item = scorer.resource_name, item or only_item(scorer)
     found = story.score(resource, item, expected.cluster, at=at)
     got = "Missing" if found.value is None else "Expired" if found.expired else str(found.value)
     wanted = str(expected.value) if expected.state is None else expected.state
@@ -234,7 +235,7 @@ def why_score(
             break
         first = each
     since = f"from {time_text(first.at - START)} on"
-    if scorer is not None and (why := story.without_metric(scorer, cluster)):
+    if scorer is not None and (why := story.without.get((scorer, cluster))):
         yield why
     if run.items is None:
         yield f"{since} the runs give no result{_raw(run, item)}, so nothing new is published"

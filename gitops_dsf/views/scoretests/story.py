@@ -24,7 +24,7 @@ from gitops_dsf.simulator import Verdict, simulate_placement
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool, questions
-from gitops_dsf.views.scoretests.runs import ScorerOnCluster, only_item, run_scorers
+from gitops_dsf.views.scoretests.runs import ScorerOnCluster, run_scorers
 
 START: Final = 946_684_800.0
 """2000-01-01T00:00:00Z, the time 0 of every test. Nothing depends on it but the times in explanations."""
@@ -51,34 +51,18 @@ class Story:
         """`evaluate` evaluates queries over given metrics. Raises QueryError if it does."""
         self.fleet = fleet
         self.end = end_of(spec, fleet)
+        self.gives_metrics = bool(spec.given.metrics)
         self._spec = spec
         found = questions(spec, fleet=fleet, scorers=scorers_of(spec, fleet), end=self.end)
         asked = {(each.scorer, each.cluster): each for each in found}
         answers = {key: evaluate(each) for key, each in asked.items()}
-        self._without = {key: asked[key].other_metrics() for key, each in answers.items() if not each.series}
+        # By scorer and cluster: why no run has a result, if the names of the given metrics tell.
+        self.without = {key: asked[key].other_metrics() for key, each in answers.items() if not each.series}
         self._runs = run_scorers(spec.given, fleet=fleet, answers=answers, start=START, end=START + self.end)
         self._passes = self._decide()
 
-    @property
-    def gives_metrics(self) -> bool:
-        """Whether the test gives metrics, over which queries are evaluated."""
-        return bool(self._spec.given.metrics)
-
-    def without_metric(self, scorer: str, cluster: str) -> str:
-        """Why the query of a scorer has no result in any run, if the names of the given metrics tell."""
-        return self._without.get((scorer, cluster), "")
-
     def key(self, named: OfPlacement) -> str:
         return placement_key(named, self.fleet)
-
-    def resource_and_item(
-        self, *, scorer: str | None, resource: str | None, dimension: str | None
-    ) -> tuple[str, str]:
-        """Names of the AddOnPlacementScore and of its item."""
-        if scorer is None:
-            return resource or "", dimension or ""
-        found = self.fleet.scorers[scorer]
-        return found.resource_name, dimension or only_item(found)
 
     def runs_of(self, resource: str, cluster: str) -> ScorerOnCluster | None:
         """What the scorer of an AddOnPlacementScore did on a cluster; None if nothing is given for it."""
