@@ -109,16 +109,15 @@ def chosen_context(args: argparse.Namespace) -> str:
     return found
 
 
-DAY_SECONDS = 86_400
+DAY_SECONDS, DEFAULT_DAYS = 86_400, 14
 
 
-def add_span_arguments(parser: argparse.ArgumentParser, *, days: float) -> None:
-    """Adds --days, --from and --to. `days` is the default."""
+def add_span_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds --days, --from and --to."""
     group = parser.add_argument_group("which span of time")
-    group.add_argument("--days", metavar="N", type=float, help=f"up to --to ({days:g})")
+    group.add_argument("--days", metavar="N", type=float, help=f"up to --to ({DEFAULT_DAYS})")
     group.add_argument("--from", dest="start", metavar="TIME", type=moment, help="in place of --days")
     group.add_argument("--to", dest="end", metavar="TIME", type=moment, help="now by default")
-    parser.set_defaults(default_days=days)
 
 
 def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) -> tuple[float, float]:
@@ -127,7 +126,7 @@ def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) 
     end = args.end.timestamp() if args.end is not None else now
     if args.start is not None and args.days is not None:
         raise UsageError("--from and --days are two starts; give one of them")
-    days = args.default_days if args.days is None else args.days
+    days = DEFAULT_DAYS if args.days is None else args.days
     start = args.start.timestamp() if args.start is not None else end - days * DAY_SECONDS
     if known is not None and args.start is None and args.days is None:
         start = known[0]

@@ -56,7 +56,6 @@ examples:
 exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
 """  # noqa: E501
 
-DEFAULT_DAYS = 14.0
 READING = 0.6
 """Part of --time-limit that reading the history may take."""
 DECIDING = 0.9
@@ -98,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=CLUSTER_LABEL,
         help=f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
     )
-    add_span_arguments(parser, days=DEFAULT_DAYS)
+    add_span_arguments(parser)
     parser.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
     parser.add_argument(
         "--placement",

@@ -29,8 +29,6 @@ examples:
   gitops-dsf log --from 2026-06-01T00:00:00Z -o json
 """
 
-DEFAULT_DAYS = 14.0
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -41,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_fleet_directory(parser)
     add_journal_arguments(parser)
-    add_span_arguments(parser, days=DEFAULT_DAYS)
+    add_span_arguments(parser)
     parser.add_argument(
         "--at", metavar="TIME", type=moment, help="explain the last move of APP up to then, and list nothing"
     )
