@@ -13,6 +13,7 @@ from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.doctor import Facts, Source, examine
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.examine import CHECKS
+from gitops_dsf.views.doctor.facts import images_of, version_of
 from gitops_dsf.views.status import Part
 from tests.support.healthyhub import CLUSTERS, altered, conditions, facts, run, workload
 from tests.support.hubobjects import (
@@ -772,3 +773,26 @@ def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> Non
     found = run("scores-fresh", facts(hub=[*small(*names), *map(scorer, scorers), *scores, masks()]))
     assert [finding.count for finding in found] == [1] * 10 + [2]
     assert (found[-1].message, found[-1].subjects) == ("2 more such findings", ("c10", "c11"))
+
+
+@pytest.mark.parametrize(
+    ("image", "repository", "version"),
+    [
+        ("quay.io/argoproj/argocd:v3.3.9", "quay.io/argoproj/argocd", "3.3.9"),
+        ("registry.example.com:5000/argocd:v3.3.9@sha256:00", "registry.example.com:5000/argocd", "3.3.9"),
+        ("registry.example.com:5000/argocd", "registry.example.com:5000/argocd", "None"),
+        ("argocd@sha256:00", "argocd", "None"),
+        ("argocd:latest", "argocd", "None"),
+        ("argocd:v3.3.9-rc1", "argocd", "3.3.9rc1"),
+        ("argocd:v3.3.9-debian", "argocd", "3.3.9"),
+    ],
+)
+def test_the_parts_of_an_image(image: str, repository: str, version: str) -> None:
+    item = workload("x", "y", image)
+    assert (list(images_of(item)), str(version_of(item))) == ([repository], version)
+
+
+def test_an_image_by_digest_is_known_by_its_label() -> None:
+    item = workload("x", "y", "argocd@sha256:00")
+    item["metadata"]["labels"] = {"app.kubernetes.io/version": "v3.4.1"}
+    assert str(version_of(item)) == "3.4.1"
