@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from dsf_wire.text import printable
-from gitops_dsf.cli.arguments import add_fleet_directory, add_span_arguments, span
+from gitops_dsf.cli.arguments import add_fleet_directory, add_output, add_span_arguments, json_text, span
 from gitops_dsf.cli.hubdata import (
     add_journal_arguments,
     add_source_arguments,
@@ -23,7 +23,6 @@ from gitops_dsf.cli.hubdata import (
     read_hub_data,
     since_month,
 )
-from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.wording import names_text

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory, check_is_folder
+from gitops_dsf.cli.arguments import add_fleet_directory, add_output, check_is_folder, json_text
 from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
-from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.render import RENDERED
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.wording import names_text, plural

@@ -5,9 +5,9 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
-from gitops_dsf.cli.outputformat import add_output, json_text
+from gitops_dsf.cli.arguments import add_hub_arguments, add_output, chosen_context, json_text
 from gitops_dsf.cli.terminal import wants_colour, wrapped
+from gitops_dsf.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,15 +75,7 @@ def findings_text(findings: "Sequence[Finding]", *, colour: bool) -> str:
         lines.append(f"{painted}  {finding.check:<{width}}  {message}")
         if finding.fix:
             lines.append(f"{'':<{width + 11}}fix: {finding.fix}")
-    return "\n".join(lines) + f"\n\n{_summary(findings)}\n"
-
-
-def _summary(findings: "Sequence[Finding]") -> str:
-    from gitops_dsf.wording import plural
-
     states = Counter(str(finding.state) for finding in findings)
     checks = plural(len({finding.check for finding in findings}), "check")
-    return (
-        f"{checks}: {plural(states['error'], 'error')}, {plural(states['warning'], 'warning')},"
-        f" {states['unknown']} unknown"
-    )
+    counts = f"{plural(states['error'], 'error')}, {plural(states['warning'], 'warning')}"
+    return "\n".join(lines) + f"\n\n{checks}: {counts}, {states['unknown']} unknown\n"

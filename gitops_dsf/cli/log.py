@@ -4,9 +4,15 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory, add_span_arguments, moment, span
+from gitops_dsf.cli.arguments import (
+    add_fleet_directory,
+    add_output,
+    add_span_arguments,
+    json_text,
+    moment,
+    span,
+)
 from gitops_dsf.cli.hubdata import add_journal_arguments, journal_files, since_month
-from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:

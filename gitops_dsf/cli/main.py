@@ -23,7 +23,7 @@ from typing import Final
 from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
-from gitops_dsf.cli.outputformat import run_with_output
+from gitops_dsf.cli.arguments import run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.published import REPOSITORY
 

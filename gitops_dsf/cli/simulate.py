@@ -5,9 +5,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.arguments import add_fleet_directory, add_output, json_text
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:

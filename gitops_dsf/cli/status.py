@@ -3,8 +3,7 @@
 import argparse
 import sys
 
-from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
-from gitops_dsf.cli.outputformat import add_output, json_text
+from gitops_dsf.cli.arguments import add_hub_arguments, add_output, chosen_context, json_text
 
 DESCRIPTION = """\
 Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh,

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsf_wire.text import printable, printable_lines
-from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings, check_is_folder
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.arguments import add_fleet_directory, add_output, check_has_settings, check_is_folder
 
 if TYPE_CHECKING:
     from gitops_dsf.sync import LockResult, SyncPlan

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory, check_is_folder
-from gitops_dsf.cli.outputformat import add_output, json_text
+from gitops_dsf.cli.arguments import add_fleet_directory, add_output, check_is_folder, json_text
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:

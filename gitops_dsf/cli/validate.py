@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.arguments import add_output
 
 if TYPE_CHECKING:
     from gitops_dsf.diagnostics import Diagnostic
