@@ -43,6 +43,15 @@ PIECE_LINES: Final = 2500
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _SPECIAL: Final = re.compile(r'[\\"\n]').search
+PREFIX: Final = "gitops_dsf_agent_"
+UPSTREAM: Final = "dynamic_scoring_"
+"""Prefix of the metrics that the upstream agent has, too."""
+STAGE_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
+LATENESS_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0)
+SCORER: Final = "score_name"
+"""Label of the series that are removed with their scorer."""
+EOF: Final = b"# EOF\n"
+_UPSTREAM_SECONDS: Final = {"fetch": "fetch_seconds", "score": "perform_seconds", "publish": "send_seconds"}
 
 
 def escape(value: str) -> str:
@@ -87,17 +96,6 @@ async def sample_text(samples: Mapping[bytes, float]) -> bytes:
 def _values(scores: list[float]) -> list[bytes]:
     """The shortest text of each number, and a newline. msgspec is six times as fast as repr()."""
     return (msgspec.json.encode(scores)[1:-1].replace(b",", b"\n,") + b"\n").split(b",")
-
-
-PREFIX: Final = "gitops_dsf_agent_"
-UPSTREAM: Final = "dynamic_scoring_"
-"""Prefix of the metrics that the upstream agent has, too."""
-STAGE_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
-LATENESS_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0)
-SCORER: Final = "score_name"
-"""Label of the series that are removed with their scorer."""
-EOF: Final = b"# EOF\n"
-_UPSTREAM_SECONDS: Final = {"fetch": "fetch_seconds", "score": "perform_seconds", "publish": "send_seconds"}
 
 
 class Metrics:

@@ -28,6 +28,11 @@ MAX_LOOKBACK: Final = 10 * 366 * 86_400
 
 LONGEST_ALIGNED_STEP: Final = 300
 """Seconds. With a larger step the window ends now: to end at a multiple would leave out too much."""
+BATCH_SERIES: Final = 2000
+"""Series that are written before other tasks may run: about 5 ms."""
+PROMETHEUS: Final = "Prometheus"
+NONE: Final = "None"
+"""The scoring API needs no series."""
 
 
 def window_end(now: float, *, step: int) -> int:
@@ -149,10 +154,6 @@ def _instant(scorer: Summary) -> bool:
     return scorer.scored_by_query or urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
 
 
-BATCH_SERIES: Final = 2000
-"""Series that are written before other tasks may run: about 5 ms."""
-
-
 def _measures_fault(scorer: Summary) -> str | None:
     """Why the query names no measures, or None."""
     try:
@@ -183,11 +184,6 @@ class KubernetesSource:
             parts.append(b",".join(batch))
             await asyncio.sleep(0)
         return Series(parts=tuple(parts), count=len(found), size=sum(map(len, parts)))
-
-
-PROMETHEUS: Final = "Prometheus"
-NONE: Final = "None"
-"""The scoring API needs no series."""
 
 
 def has_series(scorer: Summary) -> bool:

@@ -23,6 +23,15 @@ SETTLE_SECONDS: Final = 1.0
 """How long further changes are collected after the first one. A rollout changes many pods together."""
 GAP_SECONDS: Final = 10.0
 """Least time between the starts of two cycles of a scorer if a change caused the second one."""
+RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
+"""Completed pods are left out by the API server."""
+GATHER_SECONDS: Final = 0.2
+"""How long a change of a pod may wait for others. A large cluster changes many pods in each second."""
+RESTART_SECONDS: Final = 30.0
+"""Pause after a bug in the agent ended the informers."""
+USAGE_SECONDS: Final = 15.0
+"""How long an answer of metrics.k8s.io is used. metrics-server measures every 15 s by default."""
+USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
 
 
 class Changes:
@@ -66,16 +75,6 @@ class Trigger:
 
 
 log = logging.getLogger(__name__)
-
-RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
-"""Completed pods are left out by the API server."""
-GATHER_SECONDS: Final = 0.2
-"""How long a change of a pod may wait for others. A large cluster changes many pods in each second."""
-RESTART_SECONDS: Final = 30.0
-"""Pause after a bug in the agent ended the informers."""
-USAGE_SECONDS: Final = 15.0
-"""How long an answer of metrics.k8s.io is used. metrics-server measures every 15 s by default."""
-USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
 
 Labelled = tuple[bytes, float]
 """The labels of a series as JSON, and its value."""

@@ -25,6 +25,9 @@ _BINARY: Final = {name: 2 ** (10 * power) for power, name in enumerate("KMGTPE",
 _MOST_DIGITS: Final = 100
 MOST: Final = (2**63 - 1) * NANOS
 """The largest amount, to which the API limits binary ones. It accepts ``1e999``, which no float holds."""
+POD_LEVEL: Final = frozenset({"cpu", "memory"})
+"""Resources that a pod can request as a whole, besides those that begin with HUGE_PAGES."""
+HUGE_PAGES: Final = "hugepages-"
 
 
 @lru_cache(maxsize=4096)
@@ -45,10 +48,6 @@ def nanos(text: str) -> int:
 
 Requests = dict[str, int]
 """Billionths by resource name."""
-
-POD_LEVEL: Final = frozenset({"cpu", "memory"})
-"""Resources that a pod can request as a whole, besides those that begin with HUGE_PAGES."""
-HUGE_PAGES: Final = "hugepages-"
 
 
 class Resources(msgspec.Struct, gc=False):

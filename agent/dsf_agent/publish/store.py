@@ -22,6 +22,8 @@ from dsf_wire.ownership import FieldsEntry, Writer
 KIND: Final = "AddOnPlacementScore"
 _LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 """Kubernetes' rule for values of labels."""
+OWNED_ITEM_BYTES: Final = 36
+"""Bytes of an item in managedFields, besides its name: server-side apply records each item's owner."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +97,6 @@ def seconds(text: str | None) -> float | None:
         return None if text is None else datetime.fromisoformat(text).timestamp()
     except ValueError:
         return None
-
-
-OWNED_ITEM_BYTES: Final = 36
-"""Bytes of an item in managedFields, besides its name: server-side apply records each item's owner."""
 
 
 class Metadata(msgspec.Struct, frozen=True, rename="camel"):

@@ -23,6 +23,12 @@ log = logging.getLogger(__name__)
 FIRST_RETRY_SECONDS: Final = 5.0
 LONGEST_RETRY_SECONDS: Final = 300.0
 """Or the scorer's interval, if that is longer."""
+EDIT_SPLAY_SECONDS: Final = 0.5
+"""Longest delay of the first cycle after an edit. The kubelets already spread an edit over a minute."""
+STOP_SECONDS: Final = 1.0
+"""How long a restart waits for the old worker. Cancelled calls normally end at once."""
+RESTART_SECONDS: Final = 30.0
+"""Pause before a worker is created again after a bug in the agent ended it."""
 
 
 @dataclass(kw_only=True)
@@ -189,14 +195,6 @@ class Worker:
             extra=extra,
         )
         return delay
-
-
-EDIT_SPLAY_SECONDS: Final = 0.5
-"""Longest delay of the first cycle after an edit. The kubelets already spread an edit over a minute."""
-STOP_SECONDS: Final = 1.0
-"""How long a restart waits for the old worker. Cancelled calls normally end at once."""
-RESTART_SECONDS: Final = 30.0
-"""Pause before a worker is created again after a bug in the agent ended it."""
 
 
 @dataclass(kw_only=True)

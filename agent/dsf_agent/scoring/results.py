@@ -44,6 +44,7 @@ DROP_NOT_FINITE: Final = "not_finite"
 
 BEYOND_FLOAT: Final = 10**400
 """In place of NaN and infinities, which are no JSON."""
+_RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 
 
 class _Row(msgspec.Struct, gc=False):
@@ -106,7 +107,6 @@ def counts_text(dropped: Counter[str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
 
 
-_RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 _ROWS: Final = msgspec.json.Decoder(_Rows)
 _ROW: Final = msgspec.json.Decoder(_Row)
 

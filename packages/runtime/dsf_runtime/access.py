@@ -19,6 +19,19 @@ from urllib.parse import urlsplit
 import yaml
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the one writable place of a container with a read-only root and no /tmp volume
+READABLE: Final = frozenset(
+    {
+        "token",
+        "tokenFile",
+        "client-certificate",
+        "client-certificate-data",
+        "client-key",
+        "client-key-data",
+        "extensions",
+    }
+)
+"""Fields of a user (client-go's api/v1 types) that are read here."""
 
 
 class AccessError(Exception):
@@ -170,21 +183,6 @@ def authorization_header(value: str | None) -> str | None:
         msg = "its token has a line break or another character that is not allowed in an HTTP header"
         raise ValueError(msg)
     return f"{scheme.capitalize()} {token}" if token else None
-
-
-SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the one writable place of a container with a read-only root and no /tmp volume
-READABLE: Final = frozenset(
-    {
-        "token",
-        "tokenFile",
-        "client-certificate",
-        "client-certificate-data",
-        "client-key",
-        "client-key-data",
-        "extensions",
-    }
-)
-"""Fields of a user (client-go's api/v1 types) that are read here."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,14 @@ PIECE: Final = 4 << 10
 
 FRAMED_PIECE: Final = 64 << 10
 """Bytes of a body in chunks that are read at once. Trailers of this size are parsed in one step."""
+IDENTITY: Final = {"Accept-Encoding": "identity"}
+"""The header for every request. A compressed answer of 200 kB may have 200 MB."""
+FREE_CHUNKS: Final = 10_000
+"""Chunks of any size, so that a server may flush after each result. Each costs about 40 µs."""
+CHUNK_BYTES: Final = 256
+"""An answer may have one more chunk for this many bytes."""
+TURN: Final = 16
+"""Chunks after which other tasks may run."""
 
 
 class ExcessError(Exception):
@@ -110,16 +118,6 @@ def limited(client: httpx.AsyncClient) -> httpx.AsyncClient:
             pool: Any = transport._pool  # noqa: SLF001
             pool._network_backend = _Backend(pool._network_backend)  # noqa: SLF001
     return client
-
-
-IDENTITY: Final = {"Accept-Encoding": "identity"}
-"""The header for every request. A compressed answer of 200 kB may have 200 MB."""
-FREE_CHUNKS: Final = 10_000
-"""Chunks of any size, so that a server may flush after each result. Each costs about 40 µs."""
-CHUNK_BYTES: Final = 256
-"""An answer may have one more chunk for this many bytes."""
-TURN: Final = 16
-"""Chunks after which other tasks may run."""
 
 
 class TooLargeError(ExcessError):

@@ -19,6 +19,11 @@ from dsf_scorer.errors import RefusedError
 from dsf_scorer.function import Function, Scored
 from dsf_scorer.settings import Settings
 
+_log = logging.getLogger(__name__)
+
+CLIENT_GONE: Final = 499
+"""Status in the metrics for a request whose client disconnected. It is never sent."""
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -99,12 +104,6 @@ def _too_large(limit: int) -> RefusedError:
         " SCORER_MAX_BODY_BYTES"
     )
     return RefusedError(msg, status=413, headers={"connection": "close"})
-
-
-_log = logging.getLogger(__name__)
-
-CLIENT_GONE: Final = 499
-"""Status in the metrics for a request whose client disconnected. It is never sent."""
 
 
 class ScorerApp:

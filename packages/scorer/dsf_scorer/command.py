@@ -21,6 +21,15 @@ _NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 """The name of a Service (RFC 1035)."""
 _SUFFIX: Final = ".tmpl"
 """With this suffix, tools do not treat the templates as Python."""
+EXIT_CODES: Final = "Exit codes: 0 fine, 1 errors, 2 wrong usage."
+EPILOG: Final = """\
+examples:
+  {program} new cpu-headroom                      a project: code, test, image, deployment, DynamicScorer
+  {program} run scorer:app --port 8000            serve the ASGI application `app` of scorer.py
+  {program} check http://127.0.0.1:8000           test an API against the contract, in any language
+  {program} check https://scoring.example.com/config --token-file token --data series.json
+
+Exit codes: 0 fine, 1 errors, 2 wrong usage."""
 
 
 def create(name: str, directory: Path) -> list[Path]:
@@ -56,16 +65,6 @@ def _write(templates: "Traversable", directory: Path, values: Mapping[str, str])
             path.write_text(Template(entry.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
             yield path
 
-
-EXIT_CODES: Final = "Exit codes: 0 fine, 1 errors, 2 wrong usage."
-EPILOG: Final = """\
-examples:
-  {program} new cpu-headroom                      a project: code, test, image, deployment, DynamicScorer
-  {program} run scorer:app --port 8000            serve the ASGI application `app` of scorer.py
-  {program} check http://127.0.0.1:8000           test an API against the contract, in any language
-  {program} check https://scoring.example.com/config --token-file token --data series.json
-
-Exit codes: 0 fine, 1 errors, 2 wrong usage."""
 
 CHECK_EPILOG = """\
 Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as

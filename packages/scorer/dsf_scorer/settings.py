@@ -12,6 +12,7 @@ from dsf_scorer.errors import DefinitionError, RefusedError
 
 TOKEN_FILE_VARIABLE: Final = "SCORER_TOKEN_FILE"  # noqa: S105 - a variable's name
 TOKEN_VARIABLE: Final = "SCORER_TOKEN"  # noqa: S105 - a variable's name
+MAX_TOKEN_FILE_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +74,6 @@ class Settings:
 
 def _variable(field: str) -> str:
     return f"SCORER_{field.upper()}"
-
-
-MAX_TOKEN_FILE_BYTES: Final = 65_536
 
 
 def check(settings: Settings, authorization: bytes | None) -> None:

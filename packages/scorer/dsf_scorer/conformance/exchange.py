@@ -15,6 +15,9 @@ import msgspec
 from dsf_scorer.errors import UsageError
 from dsf_wire.text import printable_lines
 
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+
 
 class Severity(StrEnum):
     """ok: as the contract requires. notice: probably intended. warning: works, with a consequence. error: an
@@ -74,10 +77,6 @@ class Report:
             "findings": self.findings,
         }
         return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n"
-
-
-LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,21 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.scoring import ScoringResponse, ScoringResult
 
 POINTS: Final = 60
+DENIED: Final = (401, 403)
+SHOWN: Final = 3
+"""How many invalid results are described."""
+SLOW_SECONDS: Final = 5.0
+MISTAKES: Final = (
+    ("truncated-json", b'{"data": ['),
+    ("not-json", b"data=1"),
+    ("not-an-object", b"[]"),
+    ("no-data", b"{}"),
+    ("wrong-type", b'{"data": "series"}'),
+    ("not-a-number", b'{"data": [{"metric": {}, "values": [[1700000000, "many"]]}]}'),
+    ("invalid-utf8", b'{"data": [{"metric": {"node": "\xff"}, "values": []}]}'),
+    ("empty-body", b""),
+)
+"""Bodies that no agent sends, but a person with curl may."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,24 +88,6 @@ def read_sample(path: Path) -> Sample:
         return Sample(data=found, generic=False)
     data = found.data.result if isinstance(found.data, _Answer) else found.data
     return Sample(data=data, arguments=found.arguments, generic=False)
-
-
-DENIED: Final = (401, 403)
-SHOWN: Final = 3
-"""How many invalid results are described."""
-SLOW_SECONDS: Final = 5.0
-
-MISTAKES: Final = (
-    ("truncated-json", b'{"data": ['),
-    ("not-json", b"data=1"),
-    ("not-an-object", b"[]"),
-    ("no-data", b"{}"),
-    ("wrong-type", b'{"data": "series"}'),
-    ("not-a-number", b'{"data": [{"metric": {}, "values": [[1700000000, "many"]]}]}'),
-    ("invalid-utf8", b'{"data": [{"metric": {"node": "\xff"}, "values": []}]}'),
-    ("empty-body", b""),
-)
-"""Bodies that no agent sends, but a person with curl may."""
 
 
 @dataclass(frozen=True, kw_only=True)
