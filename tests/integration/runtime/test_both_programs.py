@@ -13,20 +13,17 @@ import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError
-from dsf_agent.publish import store
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.blocking import BlockingApiServer
 from dsf_runtime.clock import Clock, SystemClock
 from dsf_runtime.connections import RECHECK_SECONDS
-from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.hub import kubeconfig
 
 PATH = "/api/v1/namespaces/n/configmaps/c"
-TTL = 900.0
 
 
 class Jumping(SystemClock):
@@ -44,19 +41,13 @@ class Program:
 
     get: Callable[[], Awaitable[object]]
     hub_time: Callable[[], float]
-    write_time: Callable[[float], object]
-    """Writes a time down as the program does in the objects that it writes."""
 
 
 @asynccontextmanager
 async def agent(config: Path, clock: Clock) -> AsyncIterator[Program]:
     server = ApiServer(load=Kubeconfig(path=config).load, clock=clock, timeout_seconds=20)
     try:
-        yield Program(
-            get=lambda: server.call("GET", PATH),
-            hub_time=server.clock.wall,
-            write_time=lambda now: store.status({"a": 1}, valid_until=now + TTL),
-        )
+        yield Program(get=lambda: server.call("GET", PATH), hub_time=server.clock.wall)
     finally:
         await server.close()
 
@@ -64,7 +55,7 @@ async def agent(config: Path, clock: Clock) -> AsyncIterator[Program]:
 @asynccontextmanager
 async def reconciler(config: Path, clock: Clock) -> AsyncIterator[Program]:
     async with HubApi(load=Kubeconfig(path=config).load, timeout_seconds=20, clock=clock) as api:
-        yield Program(get=lambda: api.get(PATH), hub_time=api.now, write_time=timestamp_of)
+        yield Program(get=lambda: api.get(PATH), hub_time=api.now)
 
 
 Start = Callable[[Path, Clock], AbstractAsyncContextManager[Program]]
@@ -85,11 +76,7 @@ async def people(config: Path, clock: Clock) -> AsyncIterator[Program]:
     with BlockingApiServer(
         load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20, clock=Outside(clock)
     ) as server:
-        yield Program(
-            get=lambda: asyncio.to_thread(server.get, PATH),
-            hub_time=server.clock.wall,
-            write_time=timestamp_of,
-        )
+        yield Program(get=lambda: asyncio.to_thread(server.get, PATH), hub_time=server.clock.wall)
 
 
 both = pytest.mark.parametrize("program", [agent, reconciler])

@@ -131,6 +131,14 @@ async def publishing(
         await asyncio.gather(task, return_exceptions=True)
 
 
+@asynccontextmanager
+async def one_scorer(*, seconds: float = 0.01, ttl: float = TTL) -> AsyncIterator[tuple[Hub, Publication]]:
+    """The scorer cpu with a publisher of its own."""
+    hub = Hub(seconds=seconds)
+    async with publishing(hub) as running:
+        yield hub, running.publication("cpu", ttl=ttl)
+
+
 def offer(publication: Publication, clusters: list[str], values: Mapping[str, int] = VALUES) -> None:
     for cluster in clusters:
         publication.offer(cluster, dict(values))
@@ -158,9 +166,7 @@ async def test_the_first_scorer_has_scores_everywhere_before_the_second_begins()
 
 
 async def test_unchanged_scores_are_renewed_at_half_of_their_ttl_and_spread() -> None:
-    hub = Hub()
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer() as (hub, cpu):
         for _ in range(10):
             offer(cpu, CLUSTERS[:50])
             await asyncio.sleep(60)
@@ -172,9 +178,7 @@ async def test_unchanged_scores_are_renewed_at_half_of_their_ttl_and_spread() ->
 
 
 async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() -> None:
-    hub = Hub()
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer() as (hub, cpu):
         for value in (10, 11, 12, 20, 30, 40):
             offer(cpu, ["c1"], {"a": value})
             await asyncio.sleep(15)
@@ -184,9 +188,7 @@ async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() 
 
 
 async def test_what_is_withheld_or_withdrawn_is_not_renewed() -> None:
-    hub = Hub()
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer() as (hub, cpu):
         offer(cpu, ["c1"])
         cpu.withhold("c1")
         await asyncio.sleep(30)
@@ -248,10 +250,8 @@ async def test_the_scores_of_a_cluster_are_read_by_one_list() -> None:
 
 
 async def test_a_write_without_an_answer_that_took_effect_is_not_repeated() -> None:
-    hub = Hub()
-    hub.lost["c1"] = AgentError("no answer", reason=Reason.TIMEOUT)
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer() as (hub, cpu):
+        hub.lost["c1"] = AgentError("no answer", reason=Reason.TIMEOUT)
         offer(cpu, ["c1"])
         await asyncio.sleep(1)
         assert cpu.fault is not None
@@ -264,10 +264,8 @@ async def test_a_write_without_an_answer_that_took_effect_is_not_repeated() -> N
 
 
 async def test_a_cluster_that_keeps_failing_is_tried_ever_more_rarely_and_alone() -> None:
-    hub = Hub()
-    hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer() as (hub, cpu):
+        hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
         offer(cpu, ["c1", "c2"])
         await asyncio.sleep(400)
         times = [at for at, cluster in hub.attempts if cluster == "c1"]
@@ -309,9 +307,7 @@ async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
-    hub = Hub()
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer() as (hub, cpu):
         offer(cpu, ["c3"])
         for reason in (Reason.FORBIDDEN, Reason.INVALID_BODY):
             hub.faults["c1"] = AgentError(reason.value, reason=reason)
@@ -333,9 +329,7 @@ async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
 
 
 async def test_a_change_during_a_write_waits_for_the_least_interval() -> None:
-    hub = Hub(seconds=2)
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer(seconds=2) as (hub, cpu):
         offer(cpu, ["c1"])
         await asyncio.sleep(3)
         offer(cpu, ["c1"], {"a": 50})
@@ -391,10 +385,8 @@ async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(caplog: pytest.LogCa
 
 
 async def test_a_cluster_that_failed_and_was_withheld_is_written_when_it_has_scores_again() -> None:
-    hub = Hub()
-    hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer() as (hub, cpu):
+        hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
         offer(cpu, ["c1"])
         await asyncio.sleep(1)
         cpu.withhold("c1")
@@ -465,9 +457,7 @@ async def test_a_list_of_the_audit_that_fails_ends_nothing() -> None:
 
 
 async def test_a_write_just_before_a_list_of_the_audit_may_be_missing_in_it() -> None:
-    hub = Hub()
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu", ttl=LONG)
+    async with one_scorer(ttl=LONG) as (hub, cpu):
         offer(cpu, ["c1"])
         await asyncio.sleep(AUDIT_SECONDS - 3)
         hub.hidden = {"c1"}
@@ -479,9 +469,7 @@ async def test_a_write_just_before_a_list_of_the_audit_may_be_missing_in_it() ->
 
 
 async def test_an_object_that_is_being_written_during_an_audit_is_not_written_twice() -> None:
-    hub = Hub(seconds=5)
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu", ttl=LONG)
+    async with one_scorer(seconds=5, ttl=LONG) as (hub, cpu):
         offer(cpu, ["c1"])
         await asyncio.sleep(AUDIT_SECONDS - 20)
         hub.objects.clear()
@@ -557,10 +545,8 @@ _AWAY = {
 
 @pytest.mark.parametrize("reason", [*sorted(_AWAY), Reason.FORBIDDEN, Reason.INVALID_BODY, Reason.INTERNAL])
 async def test_failures_that_every_cluster_would_have_pause_all_of_them(reason: Reason) -> None:
-    hub = Hub()
-    hub.faults["c1"] = AgentError("no", reason=reason)
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer() as (hub, cpu):
+        hub.faults["c1"] = AgentError("no", reason=reason)
         offer(cpu, ["c1"])
         await asyncio.sleep(0.1)
         offer(cpu, ["c2"])
@@ -571,9 +557,7 @@ async def test_failures_that_every_cluster_would_have_pause_all_of_them(reason: 
 
 
 async def test_the_end_of_a_worker_waits_for_writes_that_are_due() -> None:
-    hub = Hub(seconds=5)
-    async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+    async with one_scorer(seconds=5) as (hub, cpu):
         await cpu.wait_until_handled()
         offer(cpu, ["c1"])
         await cpu.wait_until_handled()
