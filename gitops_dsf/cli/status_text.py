@@ -111,7 +111,9 @@ def _scorer_table(views: Sequence[ScorerView]) -> str:
             counts.append(str(len(item.unexpected)) if item.known else "?")
         numbers = ["-" if value is None else str(value) for value in item.values]
         oldest = "-" if item.oldest is None else age_text(item.oldest)
-        rows.append([item.scorer.name, _health(item), _config(item), *counts, *numbers, oldest])
+        reads_config = item.scorer.spec.mode == "Full" and not item.scorer.scored_by_query
+        config = item.scorer.condition("ConfigSynced").reason or "not probed" if reads_config else "-"
+        rows.append([item.scorer.name, _health(item), config, *counts, *numbers, oldest])
     return table(headers, rows, right=range(3, len(headers)))
 
 
@@ -123,12 +125,6 @@ def _health(item: ScorerView) -> str:
     reason = item.scorer.condition("Scored" if item.scorer.scored_by_query else "Healthy").reason
     health = item.scorer.health or "not probed"
     return f"{health} ({reason})" if item.scorer.health in {"Inactive", "Unknown"} and reason else health
-
-
-def _config(item: ScorerView) -> str:
-    if item.scorer.spec.mode != "Full" or item.scorer.scored_by_query:
-        return "-"
-    return item.scorer.condition("ConfigSynced").reason or "not probed"
 
 
 def _scores(view: Overview, *, everything: bool) -> Iterator[str]:

@@ -259,20 +259,16 @@ def _moves(found: Comparison, evidence: str, limit: _Limit) -> Iterator[str]:
         yield from ("", "</details>")
     else:
         yield "No application moves."
-    yield from _paced(found, limit)
+    if found.paced is not UNSET:
+        waves = found.paced.waves
+        yield f"\nThe pace: {limit.plain(paced_text(found.paced))}{':' if waves else '.'}\n"
+        yield from _long(wave_lines(waves), waves, "wave", limit)
     if found.refuges is not UNSET:
         yield "\nRefuges would be:\n"
         yield from _long(map(failover_text, found.refuges), found.refuges, "cluster", limit)
     if found.pending:
         names = limit.plain(names_text(found.pending, most=limit.names))
         yield f"\nWould move without this change too: {names}"
-
-
-def _paced(found: Comparison, limit: _Limit) -> Iterator[str]:
-    if found.paced is UNSET:
-        return
-    yield f"\nThe pace: {limit.plain(paced_text(found.paced))}{':' if found.paced.waves else '.'}\n"
-    yield from _long(wave_lines(found.paced.waves), found.paced.waves, "wave", limit)
 
 
 def _maintenance(found: Comparison, limit: _Limit) -> Iterator[str]:

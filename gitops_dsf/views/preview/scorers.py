@@ -124,7 +124,11 @@ def shift_of(
     effect, elsewhere = Effect.NONE, frozenset[str]()
     causes: tuple[str, ...] = ()
     if base and before and after:
-        causes = tuple(title for title, old, new in _inputs(before, after) if old != new)
+        causes = raw_causes(before, after)
+        if before.spec.score_aggregation != after.spec.score_aggregation:
+            causes += ("scoreAggregation",)
+        if before.dimension_format != after.dimension_format:
+            causes += ("scoreDimensionFormat",)
         if causes:
             effect = Effect.UNKNOWN
         elif before.spec.score_range != after.spec.score_range:
@@ -138,13 +142,6 @@ def shift_of(
 def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
     """Changed fields that make past raw scores useless. Items can be computed anew from them."""
     return tuple(title for title, old, new in _raw_inputs(before, after) if old != new)
-
-
-def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
-    """Everything that a raw score or its dimension depends on."""
-    yield from _raw_inputs(before, after)
-    yield "scoreAggregation", before.spec.score_aggregation, after.spec.score_aggregation
-    yield "scoreDimensionFormat", before.dimension_format, after.dimension_format
 
 
 def _raw_inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:

@@ -83,11 +83,7 @@ def queue_view(
 
     under_way = tuple(
         _view(
-            MoveView,
-            each,
-            source=each.source or None,
-            phase=str(each.phase),
-            since=timestamp_of(each.since),
+            MoveView, each, source=each.source or None, phase=str(each.phase), since=timestamp_of(each.since)
         )
         for each in moves.ledger.under_way
         if shown(each.placement, each.source, each.target)

@@ -10,16 +10,7 @@ import pytest
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.integration.preview.gitfleet import SET
 from tests.integration.preview.herd import NAMES, SCORES, herd_fleet
-from tests.support.hubobjects import (
-    Object,
-    cluster,
-    decision,
-    paced,
-    paced_moves,
-    placement,
-    score,
-    scorer,
-)
+from tests.support.hubobjects import Object, cluster, decision, paced, paced_moves, placement, score, scorer
 
 NOW = datetime.now(UTC)
 SECONDS = NOW.timestamp()
@@ -108,10 +99,5 @@ def test_explain_says_where_a_paced_placement_would_move_and_what_it_waits_for(
     holds = "  paced: it holds its clusters; by the written weights it would move c1 -> c2 (+22 points)\n"
     assert f"{holds}{expected}" in text
     shown: dict[str, Any] = json.loads(run(hub, "explain", name, str(fleet.path), "-o", "json").stdout)
-    assert shown["paced"]["move"] == {
-        "placement": f"argocd/{name}",
-        "from": "c1",
-        "to": "c2",
-        "points": 22.0,
-    }
+    assert shown["paced"]["move"] == {"placement": f"argocd/{name}", "from": "c1", "to": "c2", "points": 22.0}
     assert len([*shown["paced"]["queue"]["underWay"], *shown["paced"]["queue"]["waiting"]]) == 1

@@ -8,15 +8,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.hub.scores import score_of
-from tests.integration.preview.gitfleet import (
-    GitFleet,
-    Run,
-    application,
-    cluster,
-    save,
-    scorer,
-    snapshot,
-)
+from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, save, scorer, snapshot
 
 LOWER_IS_BETTER = {"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}
 

@@ -66,11 +66,7 @@ def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> 
 
 @pytest.mark.parametrize(
     ("effect", "reason"),
-    [
-        ("move", "1 decision would or may move: argocd/guestbook"),
-        ("eviction", None),
-        ("rescore", None),
-    ],
+    [("move", "1 decision would or may move: argocd/guestbook"), ("eviction", None), ("rescore", None)],
 )
 def test_a_move_can_be_refused(
     fleet: GitFleet, tmp_path: Path, run: Run, effect: str, reason: str | None

@@ -374,11 +374,7 @@ def test_the_results_of_promtool_are_the_runs(fleet: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [
-        ("node_cpu_total", True),
-        ("node_cpu_seconds_total", False),
-        ("node_cpu_seconds", True),
-    ],
+    [("node_cpu_total", True), ("node_cpu_seconds_total", False), ("node_cpu_seconds", True)],
 )
 def test_metrics_of_another_name_than_the_query_asks_for(
     fleet: Path, tmp_path: Path, name: str, told: bool

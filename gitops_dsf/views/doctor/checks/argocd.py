@@ -1,6 +1,6 @@
 """Checks Argo CD: installed, recent enough, no danger to applications and objects of others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from packaging.version import Version
@@ -142,7 +142,8 @@ def delivery(facts: Facts) -> Iterator[Finding]:
         wrong = dict(_wrong(status))
         health = str((status.get("health") or {}).get("status"))
         objects = names_text(f"{what} is {state}" for what, state in wrong.items())
-        if refused := _refused(status):
+        said = (str(one.get("message")) for one in _synced(status))
+        if refused := sorted({message for message in said if REFUSED in message}):
             yield error(
                 f"Argo CD syncs nothing of Application {name}: {names_text(refused)}; if the AppProject in"
                 " git allows it, apply that, and otherwise remove the object from git",
@@ -162,8 +163,8 @@ def delivery(facts: Facts) -> Iterator[Finding]:
 
 def _wrong(status: Object) -> Iterator[tuple[str, str]]:
     """The objects of an Application that are not as they should be: kind and name, and Argo CD's words."""
-    synced = (_operation(status).get("syncResult") or {}).get("resources") or ()
-    said = {_key(one): str(one.get("message") or "") for one in synced if one.get("status") == "SyncFailed"}
+    failed = (one for one in _synced(status) if one.get("status") == "SyncFailed")
+    said = {_key(one): str(one.get("message") or "") for one in failed}
     for one in status.get("resources") or ():
         health = one.get("health") or {}
         state = str(health.get("status") or "")
@@ -177,15 +178,12 @@ def _wrong(status: Object) -> Iterator[tuple[str, str]]:
             yield f"{one.get('kind')} {name}", f"{state}: {message}".removesuffix(": ")
 
 
+def _synced(status: Object) -> Sequence[Object]:
+    return (_operation(status).get("syncResult") or {}).get("resources") or ()
+
+
 def _key(one: Object) -> tuple[str, ...]:
     return tuple(str(one.get(key) or "") for key in ("group", "kind", "namespace", "name"))
-
-
-def _refused(status: Object) -> list[str]:
-    """What Argo CD said of objects that the AppProject of an Application does not allow."""
-    result = _operation(status).get("syncResult") or {}
-    messages = (str(one.get("message")) for one in result.get("resources") or ())
-    return sorted({message for message in messages if REFUSED in message})
 
 
 def _failure(status: Object) -> str:

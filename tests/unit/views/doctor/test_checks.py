@@ -509,10 +509,7 @@ FINE: dict[str, tuple[str, Given]] = {
         changed(Source.ARGOCD_PARAMETERS, "data", OVERRIDE),
     ),
     "a paced Placement whose move waits for its turn": ("paced-moves", hub(*waiting_for(86_400))),
-    "a paced Placement that never moved": (
-        "paced-moves",
-        hub(*fleet(), paced(placement("web", "cpu"))),
-    ),
+    "a paced Placement that never moved": ("paced-moves", hub(*fleet(), paced(placement("web", "cpu")))),
     "windows that are open or will be, and a drain that is in time": (
         "maintenance",
         maintained({"name": "next", "action": "Drain", "changes": 60.0}, late=False),

@@ -15,10 +15,7 @@ from gitops_dsf.views.preview.version import FleetVersion, version_of
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer
 from tests.support.rendering import metric_source
 
-PRESENT = {
-    "eu-1": score_of({"cpu": 50}, raw={"cpu": 50.0}),
-    "eu-2": score_of({"cpu": 40}),
-}
+PRESENT = {"eu-1": score_of({"cpu": 50}, raw={"cpu": 50.0}), "eu-2": score_of({"cpu": 40})}
 PARAMS = {"query": "avg(up)", "range": 600, "step": 60}
 SOURCE = {"type": "Prometheus", "host": "http://prometheus:9090", "params": PARAMS}
 SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": score_of({"x": 7})}})
