@@ -35,6 +35,8 @@ except ImportError as error:
 
 T = TypeVar("T")
 Object = dict[str, Any]
+Page = ListPage
+"""A page of a list; a reader of objects has one of its own."""
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """With this media type, the API server answers with metadata only, without a Secret's data."""
 IMPORTED: Final = (

@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from dsf_runtime.apianswers import ListPage
 from dsf_wire.constants import ADDON_NAME, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.ownership import FieldsOwner
 from dsf_wire.suspended import score_names
@@ -52,7 +51,7 @@ from gitops_dsf.hub.scores import (
 )
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.hub import Hub, Object, T, as_type
+from gitops_dsf.hubreader.hub import Hub, Object, Page, T, as_type
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.views.status import Filter, Inputs, Part
 from gitops_dsf.views.status.build import resources_shown
@@ -162,13 +161,13 @@ def _snapshot(hub: Hub, parts: "_Parts", scores: "_Scores") -> Snapshot:
     )
 
 
-class _Page(ListPage, frozen=True):
+class _Page(Page, frozen=True):
     """A page of scores: nearly all pages have only scores that can be decoded."""
 
     items: list[AddOnPlacementScore] | None = None  # type: ignore[assignment]
 
 
-class _OwnedPage(ListPage, frozen=True):
+class _OwnedPage(Page, frozen=True):
     """The same with managedFields."""
 
     items: list[OwnedScore] | None = None  # type: ignore[assignment]
@@ -188,7 +187,7 @@ class _Scores:
         which other programs write scores.
         """
         self._resources, self._needed = resources, needed
-        self._page: type[ListPage] = _OwnedPage if owners else _Page
+        self._page: type[Page] = _OwnedPage if owners else _Page
         self._model: type[AddOnPlacementScore | OwnedScore] = OwnedScore if owners else AddOnPlacementScore
         self._interner = Interner()
         self._names: dict[str, str] = {}

@@ -80,7 +80,7 @@ def test_a_verb_that_asks_somebody_names_its_extra(
     fleet: Path, pipeline_programs: Path, command: str
 ) -> None:
     done = run(pipeline_programs, *command.split(), folder=fleet)
-    assert done.returncode == 1
+    assert done.returncode == 1, done.stderr
     assert "needs: pip install 'gitops-dsf[live]'" in done.stderr
 
 
