@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks import fleet
 from benchmarks.bench_reconciler import wide_hub
 from benchmarks.measure import Figure, best, shown
-from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import files

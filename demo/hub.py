@@ -16,8 +16,8 @@ from typing import Final
 import httpx
 
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files

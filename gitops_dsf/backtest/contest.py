@@ -8,9 +8,7 @@ from functools import cached_property
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import required_scores, without_score_predicates
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.prioritizers import score
-from gitops_dsf.simulator.ranking import add_up
-from gitops_dsf.simulator.weights import Prioritizer
+from gitops_dsf.simulator.prioritizers import Prioritizer, add_up, score
 
 
 @dataclass(frozen=True, kw_only=True)

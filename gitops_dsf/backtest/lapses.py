@@ -15,7 +15,7 @@ from typing import Final
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.track import Track, Tracks
-from gitops_dsf.simulator.notes import RESYNC_SECONDS
+from gitops_dsf.simulator.conditions import RESYNC_SECONDS
 
 FIRST_RETRY: Final = 0.005
 """Delay of the first retry in seconds; it doubles."""

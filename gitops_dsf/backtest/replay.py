@@ -15,10 +15,10 @@ from gitops_dsf.backtest.decisions import Decided, DecisionLine
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Lapse, lapses, tracks_of
 from gitops_dsf.backtest.track import ABSENT, Track, Tracks
-from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
-from gitops_dsf.simulator.notes import RESYNC_SECONDS
+from gitops_dsf.simulator.conditions import RESYNC_SECONDS
 
 
 class Replay:

@@ -309,7 +309,7 @@ def _feed_files(
 ) -> list[str]:
     """Reads saved answers, and returns what to tell of them. Raises GitopsDsfError if none is of use."""
     from gitops_dsf.backtest.rawscores import exported, results, samples_of
-    from gitops_dsf.hub.timestamp import timestamp_of
+    from gitops_dsf.hub.metadata import timestamp_of
 
     notes = [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]
     read, unused, used = exported(args.cluster_label), [], 0

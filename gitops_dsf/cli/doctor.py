@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 without errors; 1 with errors, with --strict also with warnings, or when the hub refused what
     a check needs. Raises HubError when the hub cannot be read.
     """
-    from gitops_dsf.hub.timestamp import timestamp
+    from gitops_dsf.hub.metadata import timestamp
     from gitops_dsf.hubreader.facts import read_facts
     from gitops_dsf.views.doctor import State, examine, not_installed
     from gitops_dsf.views.doctor.finding import DoctorHub, DoctorOutput

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.terminal import table
-from gitops_dsf.hub.freshness import State
-from gitops_dsf.hub.timestamp import age_text
+from gitops_dsf.hub.metadata import age_text
+from gitops_dsf.hub.scores import State
 from gitops_dsf.views.status.model import (
     ApplicationView,
     Cell,

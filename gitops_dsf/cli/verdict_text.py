@@ -2,13 +2,13 @@
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.terminal import table
-from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.objects import ClusterSelector, LabelSelector, Placement
 from gitops_dsf.hub.placements import asks_for_scores
+from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.journal.record import ClusterReason
 from gitops_dsf.simulator import Explanation, Outcome, Verdict
-from gitops_dsf.simulator.weights import Prioritizer, prioritizers_of
+from gitops_dsf.simulator.prioritizers import Prioritizer, prioritizers_of
 from gitops_dsf.wording import plural, prioritizer_text
 
 MISSING, EXPIRED = "none", "expired"

@@ -1,15 +1,27 @@
-"""What a Placement asks for: the scores it ranks by, and the clusters that its predicates let pass."""
+"""What a Placement asks for: the scores it ranks by, and the clusters that its predicates let pass. What was
+decided: OCM splits a decision into pages; the decision is the set of clusters of all pages.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, get_args
 
 import msgspec
 from msgspec import Struct
 
-from gitops_dsf.hub.objects import CelSelector, ClusterPredicate, LabelSelector, Placement
+from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.hub.objects import (
+    CelSelector,
+    ClusterDecision,
+    ClusterPredicate,
+    LabelSelector,
+    Placement,
+    PlacementDecision,
+    PlacementDecisionStatus,
+)
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
 
@@ -180,3 +192,29 @@ def _lenient_predicates(item: Placement) -> Iterator[Predicate]:
             # OCM reports such a Placement as misconfigured and decides nothing, so no cluster is left out by
             # mistake.
             yield Predicate()
+
+
+PAGE_CLUSTERS: Final = 100
+"""Most clusters in one PlacementDecision (docs/decisions/scheduler.md#more-than-a-hundred-clusters)."""
+
+
+def decided(pages: Iterable[PlacementDecision]) -> Mapping[str, frozenset[str]]:
+    """The decided clusters of each Placement of a hub (`namespace/name`), over all pages."""
+    found: dict[str, set[str]] = {}
+    for page in pages:
+        found.setdefault(f"{page.metadata.namespace or ''}/{page.placement}", set()).update(
+            page.cluster_names
+        )
+    return {key: frozenset(clusters) for key, clusters in found.items()}
+
+
+def clusters_by_placement(pages: Iterable[PlacementDecision]) -> dict[str, frozenset[str]]:
+    """The same by name, for pages of one namespace."""
+    return {key.partition("/")[2]: clusters for key, clusters in decided(pages).items()}
+
+
+def decision_of(*, namespace: str, name: str, placement: str, clusters: Iterable[str]) -> PlacementDecision:
+    """Reads one page of a decision."""
+    labels = {PLACEMENT_LABEL: placement} if placement else {}
+    status = PlacementDecisionStatus(tuple(ClusterDecision(each) for each in clusters))
+    return PlacementDecision(Metadata(name, namespace, labels=labels), status)

@@ -1,6 +1,10 @@
-"""Why a pod does not run, as the kubelet and the scheduler say it."""
+"""What the hub says of a program that runs there: why its pods do not run, as the kubelet and the scheduler
+say it, and who leads, by a Lease (coordination.k8s.io/v1), for readers that take no part in the election.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 PULL_FAILURES: Final = frozenset(
@@ -35,3 +39,40 @@ def _obstacles(status: Mapping[str, Any]) -> Iterator[str]:
         elif reason and reason not in STARTING:
             why = f": {message}" if message else ""
             yield f"container {container.get('name')} cannot start ({reason}{why})"
+
+
+DEFAULT_DURATION: Final = 15
+"""Seconds that the reconciler writes. A Lease without leaseDurationSeconds is judged by them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leadership:
+    """The claim of a Lease."""
+
+    holder: str
+    """Empty after a leader has given up its Lease."""
+    renewed: datetime | None
+    """None if it was never renewed, or if its time can't be read."""
+    lasts: timedelta
+
+    def stands(self, now: datetime) -> bool:
+        """Says whether the Lease has not expired at this time of the hub's clock."""
+        return self.renewed is not None and now - self.renewed <= self.lasts
+
+
+def read_leadership(lease: Mapping[str, Any]) -> Leadership:
+    """The claim of a Lease from its JSON."""
+    spec = lease.get("spec") or {}
+    return Leadership(
+        holder=str(spec.get("holderIdentity") or ""),
+        renewed=_moment(str(spec.get("renewTime") or "")),
+        lasts=timedelta(seconds=int(spec.get("leaseDurationSeconds") or DEFAULT_DURATION)),
+    )
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

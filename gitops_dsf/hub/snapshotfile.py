@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.metadata import Metadata, Timestamp, problem_of
+from gitops_dsf.hub.metadata import Metadata, Timestamp, in_utc, problem_of, timestamp
 from gitops_dsf.hub.objects import (
     ClusterClaim,
     ManagedCluster,
@@ -21,9 +20,9 @@ from gitops_dsf.hub.objects import (
     Resources,
     Taint,
 )
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Interner, Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
-from gitops_dsf.hub.timestamp import in_utc, timestamp
 
 API_VERSION = "gitops-dsf.io/v1alpha1"
 KIND = "HubSnapshot"

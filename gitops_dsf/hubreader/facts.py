@@ -12,8 +12,9 @@ from gitops_dsf.hub.resources import (
     APPLICATIONS,
     SCORING_CONFIGS,
     Resource,
+    Unread,
+    Why,
 )
-from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor import Facts, Source

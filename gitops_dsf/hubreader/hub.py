@@ -18,8 +18,9 @@ from gitops_dsf.hub.resources import (
     SCORERS,
     SCORING_CONFIGS,
     Resource,
+    Unread,
+    Why,
 )
-from gitops_dsf.hub.unread import Unread, Why
 
 try:
     from dsf_runtime.access import AccessError

@@ -11,16 +11,15 @@ from dsf_wire.constants import ADDON_NAME, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.ownership import FieldsOwner
 from dsf_wire.suspended import score_names
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import read_application
 from gitops_dsf.hub.applicationsets import read_application_set
 from gitops_dsf.hub.collect import unreadable
 from gitops_dsf.hub.collect import whole as whole_cluster
-from gitops_dsf.hub.masks import Mask, read_masks
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.objects import (
     ManagedCluster,
+    ManagedClusterAddOn,
     ManagedClusterSet,
     ManagedClusterSetBinding,
     Placement,
@@ -39,6 +38,8 @@ from gitops_dsf.hub.resources import (
     SCORERS,
     SCORES,
     Resource,
+    Unread,
+    Why,
 )
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import (
@@ -50,7 +51,7 @@ from gitops_dsf.hub.scores import (
     other_managers,
 )
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.hub.unread import Unread, Why
+from gitops_dsf.hub.targets import Mask, read_masks
 from gitops_dsf.hubreader.hub import Hub, Object, Page, T, as_type
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.views.status import Filter, Inputs, Part

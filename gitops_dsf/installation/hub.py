@@ -13,7 +13,7 @@ import msgspec
 
 from dsf_wire.constants import GENERATOR_MANAGER
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.unread import Unread
+from gitops_dsf.hub.resources import Unread
 from gitops_dsf.hubreader.hub import Hub
 
 try:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gitops_dsf.hub.leadership import read_leadership
-from gitops_dsf.hub.pods import obstacles
+from gitops_dsf.hub.pods import obstacles, read_leadership
 from gitops_dsf.views.doctor.facts import condition
 
 Object = Mapping[str, Any]

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from gitops_dsf.hub.metadata import Timestamp
-from gitops_dsf.simulator.explanation import Explanation
+from gitops_dsf.simulator.explain import Explanation
 
 Kind = Literal["Change", "Later", "Start"]
 """Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when it was

@@ -10,10 +10,10 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period, open_period
+from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, Taint
 from gitops_dsf.hub.selectors import lenient_selector
-from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.simulator import HubState
 
 CORDON: Final = "NoSelectIfNew"

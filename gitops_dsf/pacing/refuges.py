@@ -16,8 +16,7 @@ from gitops_dsf.hub.scores import Scores
 from gitops_dsf.pacing.items import drawn_by
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.prioritizers import own_decisions
-from gitops_dsf.simulator.ranking import add_up
+from gitops_dsf.simulator.prioritizers import add_up, own_decisions
 
 SPREAD: Final = 10.0
 """Points of the weighted mean of the scores. Clusters that are nearer to the best one than this are used

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 from gitops_dsf.pacing.wishes import Wish

@@ -12,9 +12,9 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
+from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.resources import CLUSTERS
-from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.maintenance import CORDON, MaintenanceState, effect_of
 from gitops_dsf.reconciler.hub.kinds import Reference, StoredMetadata
 from gitops_dsf.reconciler.shared import Shared

@@ -18,8 +18,7 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
-from gitops_dsf.hub.addons import ManagedClusterAddOn
-from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
 from gitops_dsf.hub.scores import ScoreStatus
 from gitops_dsf.reconciler.freshness import Owner, deadline, why_not_renewed

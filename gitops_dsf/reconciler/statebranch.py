@@ -17,14 +17,13 @@ from typing import Final
 
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.metadata import LATEST, Metadata, in_utc
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.resources import DECISIONS
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import MOMENT
 from gitops_dsf.hub.snapshotfile import files as written
-from gitops_dsf.hub.timestamp import LATEST, in_utc
 from gitops_dsf.reconciler.git.clone import Clone, keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import decision_page

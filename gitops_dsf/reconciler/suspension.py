@@ -19,7 +19,7 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import MANAGED_BY_LABEL, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.suspended import score_names
-from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.objects import ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.hub.api import MANAGER

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from dsf_wire.summary import Summary
-from gitops_dsf.hub.hosts import is_in_cluster
-from gitops_dsf.hub.urls import RECEIVER_ORIGIN
+from gitops_dsf.hub.urls import RECEIVER_ORIGIN, is_in_cluster
 from gitops_dsf.render.objects import Object, filled
 from gitops_dsf.repository.model.repository import Egress
 

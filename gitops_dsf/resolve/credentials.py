@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.hosts import may_get_credentials
-from gitops_dsf.hub.urls import host_of
+from gitops_dsf.hub.urls import host_of, may_get_credentials
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.repository import FleetRepositorySpec

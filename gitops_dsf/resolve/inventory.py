@@ -5,8 +5,8 @@ each of them uses: the first one whose selector matches.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gitops_dsf.hub.labels import LabelIndex
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
+from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.declared import Item

@@ -12,7 +12,7 @@ import msgspec
 from gitops_dsf.hub import maintenance as hub
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.maintenance import Period, Weekly, Window
-from gitops_dsf.hub.masks import masked_clusters as named_by_mask
+from gitops_dsf.hub.targets import masked_clusters as named_by_mask
 from gitops_dsf.repository.model.maintenance import Maintenance, MaintenanceSpec
 from gitops_dsf.repository.model.repository import Agent, Resources, RolloutResources
 from gitops_dsf.repository.model.scoring_config import Mask

@@ -1,13 +1,20 @@
-"""Converts plain dicts, such as the output of a YAML or JSON parser, to typed objects."""
+"""Reads plain dicts, such as the output of a YAML or JSON parser, as typed objects, and completes those from
+git as a hub does when they are created: defaults of the Placement CRD, and OCM's cluster set label.
+
+The zero values of the scheduler's Go code differ: without the defaults, an omitted weight would be 0, and a
+coordinate without a type an add-on. A ManagedCluster without a set joins `default` (registration webhook,
+gate DefaultClusterSet, on by default). Objects from a hub already have both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 import msgspec
 
 from gitops_dsf.hub.metadata import problem_of
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.objects import (
     ManagedCluster,
     ManagedClusterSet,
@@ -16,7 +23,15 @@ from gitops_dsf.hub.objects import (
     PlacementDecision,
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore
-from gitops_dsf.simulator.errors import SimulatorInputError
+
+
+class SimulatorInputError(ValueError):
+    """The objects passed to the simulator cannot be objects of a hub.
+
+    The message names the object, the field and what was expected. It is raised before scheduling, so a
+    verdict is never based on partly read input.
+    """
+
 
 HubObject = (
     Placement
@@ -81,3 +96,70 @@ def read(document: Mapping[str, Any], position: int) -> HubObject:
     if not isinstance(item, (ManagedCluster, ManagedClusterSet)) and not item.metadata.namespace:
         raise SimulatorInputError(f"{describe(document, position)} needs metadata.namespace")
     return item
+
+
+Object = Mapping[str, Any]
+DEFAULT_SET = "default"
+
+
+def with_defaults(objects: Iterable[Object]) -> list[Object]:
+    """Returns the objects as the hub would store them. The input is not changed.
+
+    Raises:
+        SimulatorInputError: parts of a Placement are not mappings and lists.
+    """
+    return [_filled(document) for document in objects]
+
+
+def _filled(document: Object) -> Object:
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind == "Placement":
+        return _placement(document)
+    return _cluster(document) if kind == "ManagedCluster" else document
+
+
+def _cluster(document: Object) -> Object:
+    metadata = document.get("metadata")
+    labels = (metadata.get("labels") or {}) if isinstance(metadata, Mapping) else None
+    if not isinstance(metadata, Mapping) or not isinstance(labels, Mapping) or labels.get(CLUSTER_SET_LABEL):
+        return document  # reported when it is read
+    return {**document, "metadata": {**metadata, "labels": {**labels, CLUSTER_SET_LABEL: DEFAULT_SET}}}
+
+
+def _placement(document: Object) -> Object:
+    try:
+        spec = {**(document.get("spec") or {})}
+        if spec.get("prioritizerPolicy") is not None:
+            spec["prioritizerPolicy"] = _policy(spec["prioritizerPolicy"])
+        if spec.get("tolerations"):
+            spec["tolerations"] = [{"operator": "Equal", **_present(found)} for found in spec["tolerations"]]
+        strategy = spec.get("decisionStrategy") or {}
+        if strategy.get("groupStrategy") is not None:
+            groups = {"clustersPerDecisionGroup": "100%", **_present(strategy["groupStrategy"])}
+            spec["decisionStrategy"] = {**strategy, "groupStrategy": groups}
+    except (TypeError, AttributeError) as error:
+        metadata = document.get("metadata")
+        raise SimulatorInputError(
+            f"Placement {metadata!r}: spec is not shaped as a Placement's: {error}; compare it with the"
+            " Placement CRD"
+        ) from error
+    return {**document, "spec": spec}
+
+
+def _policy(policy: Object) -> Object:
+    filled = {"mode": "Additive", **_present(policy)}
+    if filled.get("configurations"):
+        filled["configurations"] = [_configuration(found) for found in filled["configurations"]]
+    return filled
+
+
+def _configuration(configuration: Object) -> Object:
+    filled = {"weight": 1, **_present(configuration)}
+    if filled.get("scoreCoordinate") is not None:
+        filled["scoreCoordinate"] = {"type": "BuiltIn", **_present(filled["scoreCoordinate"])}
+    return filled
+
+
+def _present(mapping: Object) -> dict[str, Any]:
+    """Removes nulls, as the API server does before it applies defaults."""
+    return {key: value for key, value in mapping.items() if value is not None}

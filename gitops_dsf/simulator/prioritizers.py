@@ -1,4 +1,7 @@
-"""The score each prioritizer gives each cluster (pkg/placement/plugins/{balance,steady,resource,addon})."""
+"""From prioritizers to a selection: which run with which weights (schedule.go: getWeights, mergeWeights,
+getPrioritizers), the score each gives a cluster (pkg/placement/plugins/{balance,steady,resource,addon}),
+sums, rank order and selection (schedule.go: Schedule, selectClusters).
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,83 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.placements import BuiltIn
+from gitops_dsf.hub.objects import Placement, PrioritizerConfig, ScoreCoordinate
+from gitops_dsf.hub.placements import BUILT_INS, BuiltIn
 from gitops_dsf.hub.selectors import label_value_error
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
-from gitops_dsf.simulator.weights import Prioritizer
+
+DEFAULTS = tuple(
+    PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1)
+    for name in ("Balance", "Steady")
+)
+"""The defaults of every mode but Exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prioritizer:
+    """One prioritizer of a Placement: a built-in one, or one score of an AddOnPlacementScore."""
+
+    weight: int
+    built_in: BuiltIn | None = None
+    resource: str = ""
+    score: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.built_in or f"AddOn/{self.resource}/{self.score}"
+
+
+class PrioritizerError(Exception):
+    """The policy is misconfigured. The message is that of the controller."""
+
+
+def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
+    """The prioritizers that run: those with a weight other than 0.
+
+    Go visits them in random map order; here it is the order in which they were configured.
+
+    Raises:
+        PrioritizerError: an unknown mode or built-in name, a missing coordinate.
+    """
+    policy = placement.spec.prioritizer_policy
+    mode = (policy.mode if policy else None) or ""
+    if mode not in ("", "Additive", "Exact"):
+        raise PrioritizerError(f"incorrect prioritizer policy mode: {mode}")
+    configured = (policy.configurations if policy else None) or ()
+    merged = _merge(configured if mode == "Exact" else (*DEFAULTS, *configured))
+    return tuple(_prioritizer(coordinate, weight) for coordinate, weight in merged if weight != 0)
+
+
+def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoordinate, int]]:
+    """Merges the configurations as Go's map does.
+
+    Its key is a struct with a *pointer* to the add-on coordinate, so entries that have one never share a key:
+    duplicates of an add-on score both count, and a BuiltIn entry with an addOn block does not replace its
+    default.
+    """
+    kept: dict[tuple[object, ...], tuple[ScoreCoordinate, int]] = {}
+    for position, configuration in enumerate(configurations):
+        coordinate = configuration.score_coordinate
+        if coordinate is None:
+            raise PrioritizerError("scoreCoordinate field is required")
+        key: tuple[object, ...] = (coordinate.type, coordinate.built_in)
+        if coordinate.add_on is not None:
+            key = (*key, position)
+        kept[key] = (coordinate, configuration.weight)
+    return list(kept.values())
+
+
+def _prioritizer(coordinate: ScoreCoordinate, weight: int) -> Prioritizer:
+    if coordinate.type == "BuiltIn":
+        name = next((name for name in BUILT_INS if name == coordinate.built_in), None)
+        if name is None:
+            raise PrioritizerError(f"incorrect builtin prioritizer: {coordinate.built_in}")
+        return Prioritizer(weight, built_in=name)
+    if coordinate.add_on is None:
+        raise PrioritizerError("addOn should not be empty")
+    return Prioritizer(weight, resource=coordinate.add_on.resource_name, score=coordinate.add_on.score_name)
+
 
 MAX_SCORE = 100
 PLACEMENT_LABEL_PATH = f"values[0][{PLACEMENT_LABEL}]"
@@ -153,3 +227,66 @@ _BUILT_INS: Mapping[BuiltIn, _BuiltInScore] = {
     "ResourceAllocatableCPU": _resource,
     "ResourceAllocatableMemory": _resource,
 }
+
+
+_INT64 = 2**63
+
+
+class SchedulerPanic(Exception):  # noqa: N818 - it is what happens to OCM, not to the simulator
+    """The real scheduler panics here. The message is that of the Go runtime."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    clusters: Sequence[int] = field(repr=False)
+    """Clusters that passed the filters, in order of name."""
+    sums: Sequence[int] = field(repr=False)
+    """Aligned with clusters."""
+    order: Sequence[int] = field(repr=False)
+    """Indexes into clusters, best first."""
+    selected: int
+    """How many of order are selected."""
+
+    @property
+    def selected_clusters(self) -> list[int]:
+        return [self.clusters[index] for index in self.order[: self.selected]]
+
+
+def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
+    """The weighted sum per cluster. int64 wraps, as in Go."""
+    sums = [0] * count
+    for result in results:
+        weight = result.weight
+        if None in result.values:
+            sums = [total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)]
+        else:
+            sums = [
+                total + value * weight
+                for total, value in zip(sums, result.values, strict=True)
+                if value is not None
+            ]
+    if sums and not -_INT64 <= min(sums) <= max(sums) < _INT64:
+        sums = [(total + _INT64) % (2 * _INT64) - _INT64 for total in sums]
+    return sums
+
+
+def rank(
+    clusters: Sequence[int], results: Sequence[PrioritizerResult], *, number_of_clusters: int | None
+) -> Ranking:
+    """Ranks by sum, highest first, then by name. Clusters must be in order of name.
+
+    Raises:
+        SchedulerPanic: numberOfClusters is negative, which the CRD allows.
+    """
+    sums = add_up(results, len(clusters))
+    order = sorted(
+        range(len(clusters)), key=sums.__getitem__, reverse=True
+    )  # a stable sort, so equal sums stay ordered by name
+    if number_of_clusters is not None and number_of_clusters < 0:
+        raise SchedulerPanic(f"runtime error: slice bounds out of range [:{number_of_clusters}]")
+    return Ranking(
+        clusters,
+        sums,
+        order,
+        len(clusters) if number_of_clusters is None else min(number_of_clusters, len(clusters)),
+    )

@@ -1,4 +1,6 @@
-"""One pass of OCM's placement controller over one Placement (scheduling_controller.go: syncPlacement)."""
+"""One pass of OCM's placement controller over one Placement (scheduling_controller.go: syncPlacement), and
+passes over many until their decisions are stable.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +10,33 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitops_dsf.hub.names import DISABLE_ANNOTATION
-from gitops_dsf.hub.objects import Placement
-from gitops_dsf.simulator import predicate
+from gitops_dsf.hub.objects import Placement, PlacementDecision
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.simulator.conditions import misconfigured_condition, satisfied_condition
-from gitops_dsf.simulator.errors import SimulatorInputError
+from gitops_dsf.simulator.documents import SimulatorInputError
+from gitops_dsf.simulator.filters import (
+    PREDICATE_FILTER,
+    TAINT_FILTER,
+    MembershipError,
+    filter_clusters,
+    filter_tainted,
+    requeue_time,
+    resolve_membership,
+)
 from gitops_dsf.simulator.groups import decide_groups
-from gitops_dsf.simulator.membership import MembershipError, resolve_membership
-from gitops_dsf.simulator.prioritizers import PrioritizerResult, own_decisions, score, selector_error
-from gitops_dsf.simulator.ranking import SchedulerPanic, rank
+from gitops_dsf.simulator.prioritizers import (
+    PrioritizerError,
+    PrioritizerResult,
+    SchedulerPanic,
+    own_decisions,
+    prioritizers_of,
+    rank,
+    score,
+    selector_error,
+)
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
-from gitops_dsf.simulator.taints import FILTER as TAINT_FILTER
-from gitops_dsf.simulator.taints import filter_tainted, requeue_time
 from gitops_dsf.simulator.verdict import Outcome, Stage, Verdict
-from gitops_dsf.simulator.weights import PrioritizerError, prioritizers_of
 
 
 def simulate(
@@ -100,14 +115,14 @@ def _outcome(placement: Placement) -> Outcome:
 def _schedule(verdict: Verdict) -> Verdict:
     """Filters, scores and ranks (schedule.go: Schedule). After an error, what was computed before is kept."""
     placement, state, now = verdict.source, verdict.state, verdict.now
-    matched = predicate.filter_clusters(verdict.membership.clusters, placement=placement, state=state)
+    matched = filter_clusters(verdict.membership.clusters, placement=placement, state=state)
     if matched.unsupported:
         # A Placement that is not scheduled keeps its decisions in any case.
         outcome = Outcome.UNSUPPORTED if verdict.outcome is Outcome.SCHEDULED else verdict.outcome
         return replace(verdict, outcome=outcome, unsupported=matched.unsupported)
     if matched.status.failed:
         return replace(verdict, status=matched.status)
-    verdict = replace(verdict, stages=(Stage(predicate.FILTER, matched.clusters),))
+    verdict = replace(verdict, stages=(Stage(PREDICATE_FILTER, matched.clusters),))
     clusters, status = filter_tainted(
         matched.clusters, placement=placement, state=state, own=verdict.current, now=now
     )
@@ -162,3 +177,35 @@ def _conclude(verdict: Verdict) -> Verdict:
         misconfigured=misconfigured_condition(status),
         sync_error=binding_error or (None if status.code is Code.SUCCESS else status.message),
     )
+
+
+def settle(
+    state: HubState, placements: Iterable[str], now: datetime
+) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:
+    """Simulates these Placements (`namespace/name`), and those that move once more from where they are then.
+    Returns the last verdict of each, and the PlacementDecisions that they leave on the hub.
+    """
+    verdicts = {key: simulate(state, key, now) for key in placements}
+    decisions = _written(verdicts, state.decisions.values())
+    moved = [key for key, verdict in verdicts.items() if verdict.chosen != verdict.current]
+    if moved:
+        after = state.deciding(decisions)
+        verdicts |= {key: simulate(after, key, now) for key in moved}
+        decisions = _written(verdicts, after.decisions.values())
+    return verdicts, decisions
+
+
+def _written(
+    verdicts: Mapping[str, Verdict], decisions: Iterable[PlacementDecision]
+) -> tuple[PlacementDecision, ...]:
+    """OCM writes PlacementDecisions by name, even over a decision of another Placement."""
+    scheduled = {key for key, verdict in verdicts.items() if verdict.outcome is Outcome.SCHEDULED}
+    left = (item for item in decisions if f"{item.metadata.namespace}/{item.placement}" not in scheduled)
+    found = {(item.metadata.namespace or "", item.metadata.name): item for item in left}
+    for key in sorted(scheduled):
+        namespace, _, name = key.partition("/")
+        for page in verdicts[key].decisions:
+            found[namespace, page.name] = decision_of(
+                namespace=namespace, name=page.name, placement=name, clusters=page.clusters
+            )
+    return tuple(found.values())

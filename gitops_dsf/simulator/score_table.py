@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from gitops_dsf.hub.freshness import expired as is_expired
 from gitops_dsf.hub.scores import Scores
+from gitops_dsf.hub.scores import expired as is_expired
 
 MISSING_SCORE = 0
 """The score of a cluster without a valid score: the middle of -100..100 (plugins/addon)."""

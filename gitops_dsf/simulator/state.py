@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gitops_dsf.hub.labels import LabelIndex
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.objects import (
     ManagedCluster,
@@ -18,9 +17,9 @@ from gitops_dsf.hub.objects import (
     PlacementDecision,
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
+from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.simulator import quantity
-from gitops_dsf.simulator.documents import KINDS, HubObject, describe, flatten, read
-from gitops_dsf.simulator.errors import SimulatorInputError
+from gitops_dsf.simulator.documents import KINDS, HubObject, SimulatorInputError, describe, flatten, read
 from gitops_dsf.simulator.score_table import ScoreTable
 
 if TYPE_CHECKING:

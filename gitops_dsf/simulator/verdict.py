@@ -13,14 +13,11 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.simulator import predicate, taints
 from gitops_dsf.simulator.cel.function import Unsupported
-from gitops_dsf.simulator.conditions import Condition
+from gitops_dsf.simulator.conditions import Condition, notes_on
+from gitops_dsf.simulator.filters import NO_MEMBERSHIP, PREDICATE_FILTER, Membership, mismatch, taint_reason
 from gitops_dsf.simulator.groups import DecisionObject, Group
-from gitops_dsf.simulator.membership import NO_MEMBERSHIP, Membership
-from gitops_dsf.simulator.notes import notes_on
-from gitops_dsf.simulator.prioritizers import PrioritizerResult, selector_error
-from gitops_dsf.simulator.ranking import Ranking
+from gitops_dsf.simulator.prioritizers import PrioritizerResult, Ranking, selector_error
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
@@ -193,10 +190,10 @@ class Verdict:
         return None if position is None or stage is None else self._drop(position, stage)
 
     def _drop(self, cluster: int, stage: str) -> Drop:
-        if stage == predicate.FILTER:
-            return Drop(stage, predicate.mismatch(cluster, self.source, self.state))
+        if stage == PREDICATE_FILTER:
+            return Drop(stage, mismatch(cluster, self.source, self.state))
         in_decision = self.state.names[cluster] in self.current
-        return Drop(stage, taints.reason(self.state.clusters[cluster], self.source, in_decision, self.now))
+        return Drop(stage, taint_reason(self.state.clusters[cluster], self.source, in_decision, self.now))
 
     @cached_property
     def dropped(self) -> Mapping[str, Drop]:

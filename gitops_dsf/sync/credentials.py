@@ -16,9 +16,8 @@ import msgspec
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire.headers import value_fault
-from gitops_dsf.hub.hosts import may_get_credentials
 from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
-from gitops_dsf.hub.urls import host_of
+from gitops_dsf.hub.urls import host_of, may_get_credentials
 from gitops_dsf.repository.model import scorer as model
 
 FILE_BYTES: Final = 1024 * 1024

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW, HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
-from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger, read_ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
 from tests.hub.controlplane.api import Client, Object

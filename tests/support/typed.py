@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.objects import ManagedClusterAddOn
 
 
 def agent(

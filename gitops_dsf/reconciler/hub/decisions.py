@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from dsf_runtime.clock import monotonic
-from gitops_dsf.hub.decisions import clusters_by_placement
 from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.placements import clusters_by_placement
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 

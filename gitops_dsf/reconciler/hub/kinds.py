@@ -10,12 +10,11 @@ import msgspec
 
 from dsf_runtime.informer import Informer
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.applicationsets import ApplicationSet, read_application_set
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
-from gitops_dsf.hub.objects import ManagedCluster, Placement, PlacementDecision
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
 from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS, SCORERS, SCORES
 from gitops_dsf.hub.scorers import DynamicScorer

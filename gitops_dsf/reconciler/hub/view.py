@@ -9,7 +9,6 @@ from prometheus_client import Gauge
 
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.maintenance import read_maintenance
-from gitops_dsf.hub.masks import read_masks
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY, MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.resources import (
     ADDONS,
@@ -20,6 +19,7 @@ from gitops_dsf.hub.resources import (
     PLACEMENTS,
     SCORERS,
 )
+from gitops_dsf.hub.targets import read_masks
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.configmaps import ConfigMapPoll
 from gitops_dsf.reconciler.hub.kinds import (

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import Backoff
-from gitops_dsf.hub.metadata import NOT_SAID, Condition
+from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.freshness import Assessment, named
 from gitops_dsf.reconciler.hub.kinds import placement_reference, scorer_reference
 from gitops_dsf.reconciler.scan import Scan

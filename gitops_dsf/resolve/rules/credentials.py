@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
-from gitops_dsf.hub.urls import host_of
+from gitops_dsf.hub.urls import host_of, is_in_cluster, is_metadata
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import FleetRepositorySpec

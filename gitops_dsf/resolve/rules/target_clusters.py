@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
+from gitops_dsf.hub.placements import PAGE_CLUSTERS
 from gitops_dsf.repository.load import SETTINGS_FILE, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.declared import Item, RankingItem

@@ -10,7 +10,7 @@ from gitops_dsf.argocd.gotemplate import Finding, Read, Trouble, check, unresolv
 from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
 from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
-from gitops_dsf.hub.labels import LabelIndex
+from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.target_clusters import eligible

@@ -7,8 +7,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.hosts import is_in_cluster, is_local
-from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_of
+from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_of, is_in_cluster, is_local
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import CLONABLE
 from gitops_dsf.resolve.context import Context, needs

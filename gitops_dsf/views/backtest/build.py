@@ -22,11 +22,11 @@ from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.journal.record import Record
 from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced

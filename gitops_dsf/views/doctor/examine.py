@@ -8,7 +8,7 @@ from msgspec import structs
 
 from dsf_wire.constants import ADDON_NAME, DSF_GROUP
 from dsf_wire.text import printable
-from gitops_dsf.hub.unread import Why
+from gitops_dsf.hub.resources import Why
 from gitops_dsf.views.doctor.checks import argocd, decisions, moves, ocm, runtime, scores, secrets, upstream
 from gitops_dsf.views.doctor.checks.upstream import delivers
 from gitops_dsf.views.doctor.facts import Facts, Need, Source, name_of

@@ -9,7 +9,7 @@ from typing import Any, Final
 from packaging.version import InvalidVersion, Version
 
 from dsf_wire.constants import AGENT_NAMESPACE
-from gitops_dsf.hub.unread import Unread
+from gitops_dsf.hub.resources import Unread
 from gitops_dsf.views.status import Inputs, Overview, Part
 
 Object = Mapping[str, Any]

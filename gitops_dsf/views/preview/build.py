@@ -6,7 +6,7 @@ from typing import Self
 from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.snapshot import HubData, HubSource, Snapshot
 from gitops_dsf.views.preview.changes import (
     PlacementChange,

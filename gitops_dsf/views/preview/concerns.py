@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from dsf_wire.measures import SOURCE_TYPE
-from gitops_dsf.hub.freshness import expired
+from gitops_dsf.hub.metadata import age_text
+from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.snapshot import HubData, Snapshot
-from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
 from gitops_dsf.views.preview.hub import hub_state

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
 from gitops_dsf.simulator import HubState
 from gitops_dsf.views.preview.paced import (

@@ -13,7 +13,7 @@ from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
-from gitops_dsf.simulator.settle import settle
+from gitops_dsf.simulator.scheduler import settle
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.nextscores import Certainty, NextScores, Unknown, certainty, next_scores
 from gitops_dsf.views.preview.paced import stored_moves

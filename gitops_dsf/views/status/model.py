@@ -10,10 +10,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from gitops_dsf.hub.freshness import State
+from gitops_dsf.hub.metadata import timestamp
+from gitops_dsf.hub.resources import Unread
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.timestamp import timestamp
-from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status.queue import FailoverView, QueueView
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import ApplicationSet
-from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.placements import decided
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import (

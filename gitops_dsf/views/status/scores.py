@@ -7,11 +7,10 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
-from gitops_dsf.hub.freshness import LIVE, State, state_of, state_of_absent
+from gitops_dsf.hub.metadata import timestamp
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.scores import LIVE, Score, State, state_of, state_of_absent
 from gitops_dsf.hub.targets import TargetClusters
-from gitops_dsf.hub.timestamp import timestamp
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import Cell, ScorerView
 

@@ -27,7 +27,7 @@ import httpx
 from dsf_runtime import apiserver, informer
 from dsf_runtime.clock import SystemClock
 from gitops_dsf.cli.main import main
-from gitops_dsf.hub import freshness
+from gitops_dsf.hub import scores
 from gitops_dsf.reconciler.hub.api import HubApi
 
 Method = Any
@@ -61,7 +61,7 @@ def hasten(speed: float) -> None:
     events.new_event_loop = lambda: FastLoop(speed)
     clock: Any = SystemClock
     clock.monotonic = lambda _: time.monotonic()
-    rules: Any = freshness
+    rules: Any = scores
     rules.GRACE_SECONDS /= speed
     # API servers send a bookmark every minute of the real clock.
     requests: Any = apiserver

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import files

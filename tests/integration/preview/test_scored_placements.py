@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.placements import decision_of
 from tests.integration.preview.gitfleet import RANGE, GitFleet, Run, application, save, scorer, snapshot
 
 

@@ -2,7 +2,7 @@
 a resolver takes.
 """
 
-from gitops_dsf.hub.hosts import is_in_cluster, is_local, is_metadata
+from gitops_dsf.hub.urls import is_in_cluster, is_local, is_metadata
 
 INSIDE = "prometheus.monitoring.svc prometheus.monitoring.svc.cluster.local. prometheus"
 OUTSIDE = "a.svc.evil.com svc.cluster.local.evil.com evil.com 10.0.0.7 2852039166 fe80::1"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.hub.leadership import read_leadership
+from gitops_dsf.hub.pods import read_leadership
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

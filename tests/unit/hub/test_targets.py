@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.hub.masks import Mask
 from gitops_dsf.hub.objects import LabelSelector, ManagedCluster
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.targets import TargetClusters
+from gitops_dsf.hub.targets import Mask, TargetClusters
 from gitops_dsf.reconciler.hub.kinds import addon, cluster, scorer
 from tests.support.typed import agent
 

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hubreader.files import from_contents
 
 PAGE = Path(__file__).parents[3] / "docs/decisions/preview.md"

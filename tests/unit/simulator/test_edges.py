@@ -20,9 +20,7 @@ from gitops_dsf.simulator.cel import limits
 from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker, Mistake
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.scores import DEEPEST_JSON, parse_json
-from gitops_dsf.simulator.prioritizers import PrioritizerResult, go_int64
-from gitops_dsf.simulator.ranking import add_up
-from gitops_dsf.simulator.weights import Prioritizer
+from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, add_up, go_int64
 from tests.unit.simulator.hub import (
     GROUP,
     NOW,

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from gitops_dsf.simulator import HubState
-from gitops_dsf.simulator.settle import settle
+from gitops_dsf.simulator.scheduler import settle
 from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, exact, hub, placement
 
 AT = datetime.fromisoformat(NOW)

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from dsf_wire.constants import SCORE_PLURAL
-from gitops_dsf.hub.freshness import DEAD, State
 from gitops_dsf.hub.names import HUB_SCORER
+from gitops_dsf.hub.scores import DEAD, State
 from gitops_dsf.views.doctor.facts import Facts, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.status import Part

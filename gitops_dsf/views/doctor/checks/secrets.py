@@ -5,7 +5,7 @@ them. The data of a Secret is never read, where Argo CD has the cluster's name
 
 from collections.abc import Iterator
 
-from gitops_dsf.hub.freshness import DEAD, State
+from gitops_dsf.hub.scores import DEAD, State
 from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.status import Part

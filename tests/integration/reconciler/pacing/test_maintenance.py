@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
-from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.repository.model.reconciler import Pace
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time

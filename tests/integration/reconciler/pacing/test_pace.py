@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.cli.status_text import queue_lines
+from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.repository.model.reconciler import Pace

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.hub.metadata import moment_of
 from gitops_dsf.hub.scores import Score, score_of
-from gitops_dsf.hub.timestamp import moment_of
 from gitops_dsf.reconciler.freshness import Assessment, assess
 from tests.unit.reconciler.freshness.hubobjects import made
 

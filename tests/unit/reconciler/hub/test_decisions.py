@@ -1,7 +1,7 @@
 """Since when a decision is what it is, whatever its pages do."""
 
-from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS, DecisionSet, DecisionSets
 
 

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.placements import PlacementSummary
+from gitops_dsf.hub.placements import PlacementSummary, decision_of
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.branch import SETTLE_SECONDS, Move, observe

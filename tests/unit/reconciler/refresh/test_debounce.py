@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.applicationsets import ApplicationSet
-from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
 from gitops_dsf.reconciler.refresh import BETWEEN_SECONDS, RefreshDebounce
 

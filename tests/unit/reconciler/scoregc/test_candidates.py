@@ -6,11 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.hub.addons import ManagedClusterAddOn
-from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.metadata import moment_of
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import Score
-from gitops_dsf.hub.timestamp import moment_of
 from gitops_dsf.reconciler.freshness import DAY, Owner, find_dead, why_not_renewed
 from gitops_dsf.reconciler.hub.kinds import cluster
 from tests.support.typed import agent
