@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import lapses, tracks_of
 from gitops_dsf.backtest.result import Advice, Trial
-from gitops_dsf.backtest.track import Tracks
+from gitops_dsf.backtest.track import Grid, Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.flapping import moves_back, returns
 from gitops_dsf.resolve.rankings import Weights

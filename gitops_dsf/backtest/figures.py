@@ -7,11 +7,10 @@ from typing import Final
 from msgspec import UNSET
 
 from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.decisions import DecisionLine
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.paced import PacedLine
 from gitops_dsf.backtest.result import Figures, Flapping, PacedFigures
 from gitops_dsf.backtest.run import Backtest
+from gitops_dsf.backtest.track import DecisionLine, Grid
 from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.flapping import Return, cause_of, episodes, moves_back, returns
 

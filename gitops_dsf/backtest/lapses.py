@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.track import Track, Tracks
+from gitops_dsf.backtest.track import Grid, Track, Tracks
 from gitops_dsf.simulator.conditions import RESYNC_SECONDS
 
 FIRST_RETRY: Final = 0.005

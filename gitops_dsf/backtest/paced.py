@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.decisions import Decided, DecisionLine
 from gitops_dsf.backtest.lapses import Lapse, tracks_of
+from gitops_dsf.backtest.track import Decided, DecisionLine
 from gitops_dsf.backtest.vectorised import CELLS, Ints, ScoreColumns, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase

@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.decisions import Decided, DecisionLine
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Lapse, lapses, tracks_of
-from gitops_dsf.backtest.track import ABSENT, Track, Tracks
+from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Track, Tracks
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement

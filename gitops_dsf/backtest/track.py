@@ -1,12 +1,40 @@
-"""The writes of one AddOnPlacementScore over time."""
+"""The data of a backtest: a grid of moments, the writes of one AddOnPlacementScore over time, and the
+decisions of one Placement.
+"""
 
 import math
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
+
+from gitops_dsf.hub.flapping import Change
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """The moments `start + number * step`, for numbers below `count`. Times are seconds since 1970."""
+
+    start: float
+    step: float
+    count: int
+
+    def __post_init__(self) -> None:
+        if not self.step > 0 or self.count < 1:
+            msg = f"a grid needs a positive step and at least one point, not {self.step} and {self.count}"
+            raise ValueError(msg)
+
+    def at(self, number: int) -> float:
+        """The time of a point."""
+        return self.start + number * self.step
+
+    @property
+    def end(self) -> float:
+        """The time of the last point."""
+        return self.at(self.count - 1)
+
 
 ABSENT: Final = -128
 """In place of a score where there is none."""
@@ -56,3 +84,32 @@ class Track:
         for name, column in self.values.items():
             column.extend(columns.get(name, absent))
         self.at.extend(times)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decided:
+    """A decision, which holds from a point of the grid on. Clusters are in order of name."""
+
+    number: int
+    clusters: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionLine:
+    """All decisions of one Placement, in order of time. Equal ones in a row are one."""
+
+    key: str
+    """namespace/name."""
+    decided: tuple[Decided, ...]
+    regret: float
+    """Score points that the decision was behind the best one, on average over time. Points are those of the
+    weighted mean of the scores, summed over the chosen clusters.
+    """
+
+    def changes(self, grid: Grid) -> Iterator[Change]:
+        """The changes, in order of time. The first decision is none."""
+        for before, after in zip(self.decided, self.decided[1:], strict=False):
+            old, new = set(before.clusters), set(after.clusters)
+            yield Change(
+                at=grid.at(after.number), left=tuple(sorted(old - new)), joined=tuple(sorted(new - old))
+            )

@@ -15,10 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.decisions import Decided, DecisionLine
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Lapse
-from gitops_dsf.backtest.track import ABSENT, Tracks
+from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Tracks
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 
 Ints = npt.NDArray[np.int64]

@@ -139,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
 
     answers: tuple[Answer, ...] = ()
     if args.history is not None:
-        from gitops_dsf.metricstore.files import read_path
+        from gitops_dsf.metricstore.answer import read_path
 
         answers = read_path(args.history)
     start, end = span(args, known=_span_of(answers))

@@ -128,7 +128,7 @@ def _ready(findings: "tuple[Finding, ...]", *, dry_run: bool) -> bool:
 
 def _is_published(source: "Source", *, must: bool) -> bool:
     """Says what must be pushed first. Returns whether to go on."""
-    from gitops_dsf.installation.published import unpublished
+    from gitops_dsf.installation.source import unpublished
 
     wrong, note = unpublished(source)
     if wrong and must:

@@ -1,6 +1,7 @@
 """Reads snapshots and the inputs of gitops_dsf.views.status. Objects are reduced while their page is read."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -241,13 +242,12 @@ class _Scores:
         try:
             return msgspec.json.decode(raw, type=self._model)
         except msgspec.ValidationError as error:
-            try:
-                metadata = msgspec.json.decode(raw, type=BareScore).metadata
-            except msgspec.ValidationError:
-                return None
-            if self._needed is None or metadata.name in self._needed:
-                self.unreadable.append(unreadable(metadata.name, metadata.namespace or "", problem_of(error)))
-            return AddOnPlacementScore(metadata)
+            with suppress(msgspec.ValidationError):
+                bare = msgspec.json.decode(raw, type=BareScore).metadata
+                if self._needed is None or bare.name in self._needed:
+                    self.unreadable.append(unreadable(bare.name, bare.namespace or "", problem_of(error)))
+                return AddOnPlacementScore(bare)
+            return None
 
 
 class _Parts:

@@ -32,15 +32,10 @@ Key = tuple[str, str]
 """Namespace and name."""
 
 
-_WITHOUT_SCORES = frozenset(
-    {"names", "positions", "labels", "claims", "tainted", "terminating", "allocatable", "decision_counts"}
-    | {"decisions_of", "decisions_in"}
-)
-"""Cached properties of HubState that do not depend on its scores."""
-_WITHOUT_DECISIONS = frozenset(
-    {"names", "positions", "labels", "claims", "tainted", "terminating", "score_table", "cel", "allocatable"}
-)
-"""Cached properties of HubState that do not depend on its decisions."""
+_OF_CLUSTERS = frozenset({"names", "positions", "labels", "claims", "tainted", "terminating", "allocatable"})
+_OF_SCORES = frozenset({"score_table", "cel"})
+_OF_DECISIONS = frozenset({"decision_counts", "decisions_of", "decisions_in"})
+"""Cached properties of HubState, by what they depend on."""
 
 
 @dataclass(frozen=True)
@@ -117,20 +112,15 @@ class HubState:
 
     def deciding(self, decisions: Iterable[PlacementDecision]) -> HubState:
         """The same hub with other PlacementDecisions. Reuses what was computed for clusters and scores."""
-        other = replace(
-            self, decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions}
-        )
-        other.__dict__.update(
-            {name: value for name, value in self.__dict__.items() if name in _WITHOUT_DECISIONS}
-        )
-        return other
+        found = {(item.metadata.namespace or "", item.metadata.name): item for item in decisions}
+        return self._keeping(_OF_CLUSTERS | _OF_SCORES, replace(self, decisions=found))
 
     def scoring(self, scores: Scores) -> HubState:
         """The same hub with other scores. Reuses what was computed for clusters and decisions."""
-        other = replace(self, scores=scores)
-        other.__dict__.update(
-            {name: value for name, value in self.__dict__.items() if name in _WITHOUT_SCORES}
-        )
+        return self._keeping(_OF_CLUSTERS | _OF_DECISIONS, replace(self, scores=scores))
+
+    def _keeping(self, names: frozenset[str], other: HubState) -> HubState:
+        other.__dict__.update({name: self.__dict__[name] for name in names & self.__dict__.keys()})
         return other
 
     @cached_property

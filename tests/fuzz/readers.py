@@ -39,8 +39,7 @@ from gitops_dsf.journal.record import appended, file_of
 from gitops_dsf.journal.record import encode as encode_record
 from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
-from gitops_dsf.metricstore.answer import StoreError
-from gitops_dsf.metricstore.files import read_path
+from gitops_dsf.metricstore.answer import StoreError, read_path
 from gitops_dsf.repository.load import Loaded, load, load_text
 from gitops_dsf.repository.model.series_values import MOST_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare

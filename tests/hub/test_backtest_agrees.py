@@ -14,9 +14,8 @@ from typing import Final
 
 import pytest
 
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.run import run
-from gitops_dsf.backtest.track import ABSENT, Track
+from gitops_dsf.backtest.track import ABSENT, Grid, Track
 from gitops_dsf.simulator import HubState
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.plane import ControlPlane

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import PublishRule, ScoreRange, Summary
 from gitops_dsf.backtest.contest import contest
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import lapses
-from gitops_dsf.backtest.publication import Publication, map_all
-from gitops_dsf.backtest.publisher import Labels, Publisher
+from gitops_dsf.backtest.publication import Publication, Publisher, map_all
+from gitops_dsf.backtest.rawscores import Labels
 from gitops_dsf.backtest.replay import Replay
-from gitops_dsf.backtest.track import ABSENT, Track
+from gitops_dsf.backtest.track import ABSENT, Grid, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.support.laws import examples

@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.backtest.contest import contest
-from gitops_dsf.backtest.decisions import DecisionLine
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.paced import PacedReplay
 from gitops_dsf.backtest.run import Backtest, run
-from gitops_dsf.backtest.track import ABSENT, Track
+from gitops_dsf.backtest.track import ABSENT, DecisionLine, Grid, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.placements import decision_of

@@ -12,10 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.publication import Publication
 from gitops_dsf.backtest.run import run
-from gitops_dsf.backtest.track import ABSENT
+from gitops_dsf.backtest.track import ABSENT, Grid
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.pipeline import check_declared
 from gitops_dsf.plan.summaries import summarise

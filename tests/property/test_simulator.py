@@ -171,7 +171,7 @@ def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
         if len(seen) > 1 and seen[-1] == seen[-2]:
             break
         objects = [found for found in objects if not _own(found)] + [
-            item.to_object() for item in verdict.decisions
+            decision(*item.clusters, name=item.name) for item in verdict.decisions
         ]
     assert seen[-1] == seen[-2]
 

@@ -16,8 +16,16 @@ from gitops_dsf.pacing.items import drawn_by, items_of, moving_in
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase, ledger_text
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of, state_text
 from gitops_dsf.pacing.pace import Pace
-from gitops_dsf.pacing.queue import Queue, queue_of, queue_text
-from gitops_dsf.pacing.stored import LEDGER_KEY, QUEUE_KEY, MovesError, StoredMoves, read_moves
+from gitops_dsf.pacing.stored import (
+    LEDGER_KEY,
+    QUEUE_KEY,
+    MovesError,
+    Queue,
+    StoredMoves,
+    queue_of,
+    queue_text,
+    read_moves,
+)
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS

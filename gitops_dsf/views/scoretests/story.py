@@ -8,9 +8,8 @@ from operator import itemgetter
 from typing import Final
 
 from gitops_dsf.backtest.contest import contest
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.replay import Replay
-from gitops_dsf.backtest.track import ABSENT
+from gitops_dsf.backtest.track import ABSENT, Grid
 from gitops_dsf.hub.placements import decision_of, ranked_by
 from gitops_dsf.repository.model.score_test import MOST_SECONDS, OfPlacement, ScoreTestSpec, seconds
 from gitops_dsf.repository.model.series_values import expand

@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from gitops_dsf.hub.metadata import timestamp
 from gitops_dsf.hub.resources import Unread
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scores import State
 from gitops_dsf.views.status.queue import FailoverView, QueueView
 
 

@@ -489,7 +489,7 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
 def test_a_placement_that_is_too_large_for_replays_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitops_dsf.backtest.phases.MOST_CELLS", 1000)
+    monkeypatch.setattr("gitops_dsf.backtest.run.MOST_CELLS", 1000)
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     said = _said(fleet, _saved(tmp_path / "h.json"), span=())
     assert "with other moments of the agents, 1 Placement may move more or less often" in said

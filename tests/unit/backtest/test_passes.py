@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.run import run
-from gitops_dsf.backtest.track import ABSENT, Track, Tracks
+from gitops_dsf.backtest.track import ABSENT, Grid, Track, Tracks
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.unit.simulator.hub import Object, cel, cluster, exact, hub, placement
 

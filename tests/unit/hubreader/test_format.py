@@ -2,6 +2,7 @@
 named.
 """
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -198,3 +199,42 @@ def test_other_kinds_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
 )
 def test_ages(seconds: float, text: str) -> None:
     assert age_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"kind: ManagedCluster\nname: \xf5\n",
+        b'{"kind": "ManagedCluster", "name": "\xf5"}',
+        b'{"kind": "List", "items": [{"kind": "ManagedCluster", "\xf5": 1}]}',
+    ],
+)
+def test_a_file_that_is_not_utf_8_is_refused_with_its_byte(content: bytes) -> None:
+    byte = content.index(b"\xf5")
+    with pytest.raises(SnapshotError, match=rf"hub is not UTF-8 \(byte {byte}\)"):
+        list(documents(content, file="hub"))
+
+
+PAGE = Path(__file__).parents[3] / "docs/decisions/preview.md"
+
+
+def test_the_documented_example_is_read() -> None:
+    (example,) = [
+        block
+        for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+        if "HubSnapshot" in block
+    ]
+    snapshot = from_contents([("example.yaml", example.encode())], origin="docs")
+    assert snapshot.observed_at == datetime(2026, 6, 1, tzinfo=UTC)
+    published = snapshot.published("cpu-headroom", "eu-west-1")
+    assert published is not None
+    assert (dict(published.items()), dict(published.raw_items())) == (
+        {"cpu-headroom": 81},
+        {"cpu-headroom": 80.4},
+    )
+    assert snapshot.decisions == (
+        decision_of(
+            namespace="argocd", name="guestbook-decision-1", placement="guestbook", clusters=("eu-west-1",)
+        ),
+    )
+    assert snapshot.clusters["eu-west-1"].claims == {"platform.open-cluster-management.io": "AWS"}

@@ -36,9 +36,8 @@ def viewed(document: Object) -> Object:
 
 def plain(found: Verdict | Explanation) -> Object:
     """JSON data as programs read it."""
-    read: Object = (
-        found.to_dict() if isinstance(found, Verdict) else msgspec.json.decode(msgspec.json.encode(found))
-    )
+    shown = found.data() if isinstance(found, Verdict) else found
+    read: Object = msgspec.json.decode(msgspec.json.encode(shown))
     return read
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from gitops_dsf.simulator import Outcome, simulate
+from gitops_dsf.simulator import HubState, Outcome, simulate
+from gitops_dsf.simulator.scheduler import settle
 from tests.unit.simulator.hub import (
     GROUP,
     NOW,
@@ -69,14 +71,6 @@ def test_a_bad_selector_of_a_cluster_set_ends_the_pass() -> None:
     verdict = simulate(objects, "ns/p", NOW)
     assert verdict.outcome is Outcome.FAILED
     assert str(verdict.sync_error).startswith('failed to get clusters from ClusterSet "s1": ')
-
-
-def test_int64_sums_wrap() -> None:
-    """Beyond any real score, but as Go does it."""
-    huge = 2**31 - 1
-    weights = exact(*(("r/a", 2**31 - 1) for _ in range(3)))
-    verdict = run(cluster("c1"), score("c1", a=huge), placement(prioritizerPolicy=weights))
-    assert verdict.scores == {"c1": (3 * huge * huge + 2**63) % 2**64 - 2**63}
 
 
 def test_what_a_verdict_without_a_decision_has_as_data() -> None:
@@ -175,19 +169,10 @@ def test_groups_select_by_claims_and_labels() -> None:
         ("zone-a", ("c1",)),
         ("rest", ("c2",)),
     ]
-    assert verdict.decisions[0].to_object() == {
-        "apiVersion": f"{GROUP}/v1beta1",
-        "kind": "PlacementDecision",
-        "metadata": {
-            "name": "p-decision-1",
-            "namespace": "ns",
-            "labels": {
-                f"{GROUP}/placement": "p",
-                f"{GROUP}/decision-group-name": "zone-a",
-                f"{GROUP}/decision-group-index": "0",
-            },
-        },
-        "status": {"decisions": [{"clusterName": "c1", "reason": ""}]},
+    assert verdict.decisions[0].labels == {
+        f"{GROUP}/placement": "p",
+        f"{GROUP}/decision-group-name": "zone-a",
+        f"{GROUP}/decision-group-index": "0",
     }
 
 
@@ -251,3 +236,64 @@ def test_each_predicate_has_its_reason() -> None:
         "predicates[0]: label a in (b) does not hold: the cluster does not have it; predicates[1]: CEL"
         " expression \"managedCluster.metadata.name == 'c9'\" is false"
     )
+
+
+AT = datetime.fromisoformat(NOW)
+DISABLE = {f"{GROUP}/experimental-scheduling-disable": "true"}
+
+
+def test_pages_that_are_not_needed_any_more_go_and_those_of_other_placements_stay() -> None:
+    disabled, elsewhere = placement(numberOfClusters=1), placement(numberOfClusters=1)
+    disabled["metadata"] = {"name": "q", "namespace": "ns", "annotations": DISABLE}
+    elsewhere["metadata"] = {"name": "q", "namespace": "other", "annotations": DISABLE}
+    state = HubState.build(
+        hub(
+            cluster("c1"),
+            cluster("c2"),
+            placement(numberOfClusters=1),
+            decision("c1"),
+            decision("c2", name="p-decision-2"),
+            disabled,
+            decision("c2", name="q-decision-1", placement="q"),
+            elsewhere,
+            decision("c1", name="q-decision-1", placement="q", namespace="other"),
+        )
+    )
+    verdicts, decisions = settle(state, ("ns/p", "ns/q", "other/q"), AT)
+    assert verdicts.keys() == {"ns/p", "ns/q", "other/q"}
+    found = {
+        (item.metadata.namespace, item.metadata.name): (item.placement, *item.cluster_names)
+        for item in decisions
+    }
+    assert found == {
+        ("ns", "p-decision-1"): ("p", "c1"),
+        ("ns", "q-decision-1"): ("q", "c2"),
+        ("other", "q-decision-1"): ("q", "c1"),
+    }
+    assert len(decisions) == 3
+
+
+def test_only_a_placement_that_moves_is_decided_once_more_from_where_it_is_then() -> None:
+    """`q` stays where it is: in its next decision it would leave c1 because `p` is there as well."""
+    balance = exact(("Balance", 1))
+    moving = placement(
+        numberOfClusters=1,
+        predicates=[{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"a": "b"}}}}],
+    )
+    staying = placement(numberOfClusters=1, prioritizerPolicy=balance)
+    staying["metadata"] = {"name": "q", "namespace": "ns"}
+    documents = hub(
+        cluster("c1", labels={"a": "b"}),
+        cluster("c2"),
+        moving,
+        staying,
+        decision("c1", name="q-decision-1", placement="q"),
+    )
+    verdicts, decisions = settle(HubState.build(documents), ("ns/p", "ns/q"), AT)
+    assert {key: (verdict.current, verdict.chosen) for key, verdict in verdicts.items()} == {
+        "ns/p": ({"c1"}, {"c1"}),
+        "ns/q": ({"c1"}, {"c1"}),
+    }
+    after = HubState.build([*documents, decision("c1")])
+    assert settle(after, ("ns/q",), AT)[0]["ns/q"].chosen == {"c2"}
+    assert {item.placement: item.cluster_names for item in decisions} == {"p": ("c1",), "q": ("c1",)}
