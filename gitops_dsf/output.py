@@ -65,13 +65,8 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         folder = SafeFolder(rendered) if os.path.lexists(rendered) else None
         owned = read_inventory(folder, rendered)
         present = dict(folder.walk()) if folder is not None else {}
-        leftovers = tuple(
-            sorted(
-                path
-                for path in present
-                if path.endswith(TEMPORARY_SUFFIX) and _file_name(path).startswith(TEMPORARY_PREFIX)
-            )
-        )
+        temporary = (path for path in present if path.endswith(TEMPORARY_SUFFIX))
+        leftovers = tuple(sorted(each for each in temporary if _file_name(each).startswith(TEMPORARY_PREFIX)))
         for path in leftovers:
             del present[path]
         added: list[str] = []

@@ -1,6 +1,5 @@
 """Converts scorers to the wire format of a spoke's ConfigMap. No other module does."""
 
-from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
@@ -32,6 +31,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
     source, scoring = spec.source, spec.scoring
     label = source.cluster_label if scorer.spec.on_hub else None
     basic = variant.basic_auth if variant is not None else None
+    written = [header.model_dump() for header in variant.headers] if variant is not None else None
     return Summary(
         name=scorer.name,
         score_name=scorer.score_name,
@@ -56,7 +56,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
             scorer.ttl_seconds, default_ttl_seconds(scorer.spec.scoring.params.interval)
         ),
         publish=_wire(_unless(spec.publish, _DEFAULT_PUBLISH), PublishRule),
-        source_headers=_headers(variant.headers) if variant is not None else None,
+        source_headers=msgspec.convert(written, tuple[Header, ...]) if written else None,
         source_basic_auth=_wire(basic.secret_ref, BasicAuth) if basic is not None else None,
         source_client_certificate=_certificate(source.auth),
         source_ref=source.ref,
@@ -101,10 +101,6 @@ def _secret(auth: Auth | None, *, certificate: bool = False) -> tuple[str, str]:
 
 def _certificate(auth: Auth | None) -> ClientCertificate | None:
     return None if auth is None else _wire(auth.client_certificate_secret_ref, ClientCertificate)
-
-
-def _headers(authored: Sequence[Authored]) -> tuple[Header, ...] | None:
-    return tuple(msgspec.convert(header.model_dump(), Header) for header in authored) or None
 
 
 def _extra(auth: Auth | None) -> EndpointAuth | None:

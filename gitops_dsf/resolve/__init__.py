@@ -64,12 +64,7 @@ def _decide(context: Context) -> Resolved:
             for name, source in context.sources.items()
         },
         agents=clusters_with_agents(context.scorers.values(), context.inventory),
-        placements=tuple(
-            sorted(
-                (found for found in placements if found is not None),
-                key=lambda found: (found.namespace, found.name),
-            )
-        ),
+        placements=tuple(sorted(filter(None, placements), key=lambda each: (each.namespace, each.name))),
         applications=tuple(item.value for item in declared.applications),
         cluster_parameters={
             item.name: found for item in declared.applications if (found := cluster_parameters(context, item))

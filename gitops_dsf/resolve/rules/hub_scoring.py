@@ -9,7 +9,6 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import ClusterLabel, DynamicScorer
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.inventory import identity_of
-from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import names_text
 
 NAMED = 3
@@ -30,30 +29,28 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
 def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
     """The hub scorer asks a central store. An agent has the series of one cluster only."""
     for scorer in context.scorers.values():
-        if scorer.spec.on_hub:
-            yield from _asks_a_central_store(context, scorer)
-
-
-def _asks_a_central_store(context: Context, scorer: EffectiveScorer) -> Iterator[Diagnostic]:
-    item, ref = scorer.declared, scorer.spec.source.ref
-    source = context.source_of(scorer)
-    if source is not None and [each.value.cluster_selector for each in source.variants] != [None]:
-        message = (
-            f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one store for all"
-            " clusters"
-        )
-        hint = "name a MetricSource with one variant and no clusterSelector, or write runsOn: Spokes"
-        yield codes.WRONG_PLACE.at(item.document.key_at(("spec", "source", "ref")), message, hint)
-        return
-    asked = context.variants[item.name][0]
-    kind = PUSHED if asked.is_pushed else asked.source_type
-    if kind != "Prometheus" and not context.waits_for_lock(scorer):
-        position = asked.at("source.type")
-        if ref is not None:
-            position = item.document.key_at(("spec", "source", "ref"))
-        message = f"source.type {kind} gives no series of a central store, and this scorer runs on the hub"
-        hint = "write a query and the host of the central store, or runsOn: Spokes"
-        yield codes.WRONG_PLACE.at(position, message, hint)
+        if not scorer.spec.on_hub:
+            continue
+        item, ref = scorer.declared, scorer.spec.source.ref
+        source = context.source_of(scorer)
+        if source is not None and [each.value.cluster_selector for each in source.variants] != [None]:
+            message = (
+                f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one store for"
+                " all clusters"
+            )
+            hint = "name a MetricSource with one variant and no clusterSelector, or write runsOn: Spokes"
+            yield codes.WRONG_PLACE.at(item.document.key_at(("spec", "source", "ref")), message, hint)
+            continue
+        asked = context.variants[item.name][0]
+        kind = PUSHED if asked.is_pushed else asked.source_type
+        if kind != "Prometheus" and not context.waits_for_lock(scorer):
+            place = ("spec", "source", "ref")
+            position = asked.at("source.type") if ref is None else item.document.key_at(place)
+            message = (
+                f"source.type {kind} gives no series of a central store, and this scorer runs on the hub"
+            )
+            hint = "write a query and the host of the central store, or runsOn: Spokes"
+            yield codes.WRONG_PLACE.at(position, message, hint)
 
 
 def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:

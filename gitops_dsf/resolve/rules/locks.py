@@ -65,7 +65,7 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
 def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
     """With Full, the lock overrides the spec. The author of a different value in the spec should know."""
     for scorer in context.scorers.values():
-        for field in _FIELDS:
+        for field in _FIELDS.split():
             written, said = (attrgetter(field)(spec) for spec in (scorer.declared.value.spec, scorer.spec))
             if not scorer.is_locked(field) or not written or written == said:
                 continue
@@ -111,14 +111,8 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
 
 
 _FIELDS: Final = (
-    "source.type",
-    "source.path",
-    "source.params.query",
-    "source.params.range",
-    "source.params.step",
-    "scoring.path",
-    "scoring.params.name",
-    "scoring.params.interval",
+    "source.type source.path source.params.query source.params.range source.params.step scoring.path"
+    " scoring.params.name scoring.params.interval"
 )
 """Fields that a lock may override. Hosts have their own rules."""
 
