@@ -1,6 +1,7 @@
-"""Memory and CPU of the reconciler on a hub with 1.05 million scores: 2,100 clusters and 500 scorers.
+"""Memory and CPU of the reconciler on a hub with 1.05 million scores: 3,500 clusters, 300 scorers, and 1,000
+paced Placements with refuges.
 
-    .venv/bin/python -m benchmarks.bench_reconciler [--clusters N] [--scorers N]
+    .venv/bin/python -m benchmarks.bench_reconciler [--clusters N] [--scorers N] [--paced N]
 
 The reconciler runs as `gitops-dsf reconcile`, the API server is a process of its own. Prints a Markdown
 table; exits with 1 when a figure misses its goal.
@@ -25,10 +26,12 @@ from benchmarks import fleet
 from benchmarks.measure import Figure, shown
 from tests.support.agent.hub import kubeconfig
 
-MEMORY = 380
+MEMORY = 400
 """Megabytes."""
-RELISTS = 8
-LOOK = 60
+MOVES = 100
+"""Paced moves that are followed before memory is measured."""
+RELISTS = 2
+LOOK = 10
 """Seconds for which CPU is counted: six looks at what expired."""
 
 
@@ -44,11 +47,11 @@ class WideHub:
         self._process.stdin.write(f"{words}\n")
         self._process.stdin.flush()
 
-    def count(self) -> tuple[int, int]:
-        """Pages of scores and status patches so far."""
+    def count(self) -> tuple[int, int, int]:
+        """Scores that were listed, status patches and moves that were followed so far."""
         self.tell("count")
-        pages, patches = json.loads(self._line())
-        return pages, patches
+        listed, patches, followed = json.loads(self._line())
+        return listed, patches, followed
 
     def _line(self) -> str:
         assert self._process.stdout is not None
@@ -101,7 +104,10 @@ class Reconciler:
 @contextmanager
 def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
     config = kubeconfig(folder / "kubeconfig", server=url)
-    fleet.write(folder / "fleet", clusters=1, scorers=1, applications=0)
+    fleet.write(folder / "fleet", clusters=1, scorers=1, applications=0, paced=True)
+    settings = folder / "fleet" / "gitops-dsf.yaml"
+    busy = "concurrent: 10\n    refuges: true\n    settleSeconds: 0"
+    settings.write_text(settings.read_text().replace("concurrent: 2", busy))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -114,17 +120,20 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
             process.terminate()
 
 
-def on_a_wide_hub(clusters: int, scorers: int) -> Iterator[Figure]:
+def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
     fresh = f'scored_clusters{{scorer="scorer-000-headroom",state="fresh"}} {float(clusters)}'
     with (
         tempfile.TemporaryDirectory() as folder,
-        wide_hub(clusters, scorers) as hub,
+        wide_hub(clusters, scorers, 0, paced) as hub,
         reconciler(hub.url, Path(folder)) as process,
     ):
         process.until("ok\n")
         process.until(fresh, path="/metrics")
         yield Figure("CPU until every list is read and every status written", process.cpu, None, "s")
         yield Figure("memory after the first list", process.memory(), MEMORY, "MB")
+        if paced:
+            yield from _moving(hub, process)
+            _after_a_list(hub, process, clusters * scorers)
         time.sleep(12)
         written = hub.count()[1]
         renewals = clusters * scorers // 450
@@ -137,7 +146,7 @@ def on_a_wide_hub(clusters: int, scorers: int) -> Iterator[Figure]:
             time.sleep(LOOK)
             yield Figure(f"CPU in 10 s, {what}", (process.cpu - before) * 10 / LOOK, goal, "s")
         hub.tell("renew 0")
-        sizes = [_after_a_list(hub, process, -(-clusters * scorers // 500)) for _ in range(RELISTS)]
+        sizes = [_after_a_list(hub, process, clusters * scorers) for _ in range(RELISTS)]
         growth = max(sizes[RELISTS // 2 :]) - max(sizes[: RELISTS // 2])
         yield Figure(f"memory after {RELISTS} more lists", sizes[-1], MEMORY, "MB")
         yield Figure("growth from the first half of them to the second", growth, 10, "MB")
@@ -145,11 +154,28 @@ def on_a_wide_hub(clusters: int, scorers: int) -> Iterator[Figure]:
         yield Figure("statuses written after the first look", hub.count()[1] - written, 0)
 
 
-def _after_a_list(hub: WideHub, process: Reconciler, pages: int) -> float:
+def _moving(hub: WideHub, process: Reconciler) -> Iterator[Figure]:
+    """Admissions, one after the other, while scores change."""
+    hub.tell("change")
+    hub.tell("renew 2000")
+    before, began = process.cpu, time.monotonic()
+    while (followed := hub.count()[2]) < MOVES:
+        if time.monotonic() > began + 900:
+            sys.exit(f"only {followed} moves were made")
+        time.sleep(1)
+    hub.tell("renew 0")
+    seconds = time.monotonic() - began
+    yield Figure(
+        f"CPU in 10 s, while {MOVES} moves are made", (process.cpu - before) * 10 / seconds, None, "s"
+    )
+    yield Figure("peak of memory until then", process.memory("VmHWM"), MEMORY, "MB")
+
+
+def _after_a_list(hub: WideHub, process: Reconciler, scores: int) -> float:
     """Memory after all scores were listed anew."""
     before, end = hub.count()[0], time.monotonic() + 600
     hub.tell("expire")
-    while hub.count()[0] < before + pages:
+    while hub.count()[0] < before + scores:
         if time.monotonic() > end:
             sys.exit("the reconciler did not list the scores anew")
         time.sleep(0.2)
@@ -161,10 +187,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--clusters", type=int, default=2100)
-    parser.add_argument("--scorers", type=int, default=500)
+    parser.add_argument("--clusters", type=int, default=3500)
+    parser.add_argument("--scorers", type=int, default=300)
+    parser.add_argument("--paced", type=int, default=1000)
     options = parser.parse_args()
-    return shown(on_a_wide_hub(options.clusters, options.scorers))
+    return shown(on_a_wide_hub(options.clusters, options.scorers, options.paced))
 
 
 if __name__ == "__main__":

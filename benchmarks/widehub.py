@@ -1,11 +1,14 @@
-"""A hub on loopback as large as is needed: `python -m benchmarks.widehub CLUSTERS SCORERS [APPLICATIONS]`.
+"""A hub on loopback as large as is needed:
+`python -m benchmarks.widehub CLUSTERS SCORERS [APPLICATIONS [PACED]]`.
 
 Answers what the reconciler, `status` and `doctor` ask an API server, each AddOnPlacementScore made while its
 page is written. Without APPLICATIONS there is a Placement for each scorer, and nothing is decided. Nothing of
-the add-on's rights is there, so that `doctor` has the same thing to say about every cluster.
+the add-on's rights is there, so that `doctor` has the same thing to say about every cluster. PACED Placements
+of one cluster each, with refuges, follow the items of `gitops-dsf-moves` as OCM would.
 Prints its URL, then obeys lines on standard input: `expire` ends every watch of scores with 410, so that they
-are listed anew; `renew N` sends N renewals a second; `count` prints how many pages of scores and status
-patches it has served. Ends with its input.
+are listed anew; `renew N` sends N renewals a second; `change` gives all scores other values from now on;
+`count` prints how many scores it has listed, how many status patches it has served, and how many moves were
+followed. Ends with its input.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from email.utils import formatdate
 from typing import Any
 
@@ -57,25 +60,34 @@ SCORE = json.dumps(
             "managedFields": [MANAGED, MANAGED],
         },
         "status": {
-            "scores": [{"name": "%(s)s", "value": 55}, {"name": "trend", "value": -7}],
+            "scores": [{"name": "%(s)s", "value": "%(p)s"}, {"name": "trend", "value": -7}],
             "validUntil": "%(t)s",
         },
     }
-)
+).replace('"%(p)s"', "%(p)s")
+MOVES = "gitops-dsf-moves"
 
 
 class Hub:
-    def __init__(self, clusters: int, scorers: int, applications: int = 0) -> None:
+    def __init__(self, clusters: int, scorers: int, applications: int = 0, paced: int = 0) -> None:
         self.clusters = [f"cluster-{number:04}.region-{number % 7}" for number in range(clusters)]
         self.scorers = [f"scorer-{number:03}-headroom" for number in range(scorers)]
         self.server = HttpFake(self._answer)
         self.version = 1000
         self.lease: dict[str, Any] | None = None
-        self.pages = self.patches = 0
+        self.listed = self.patches = 0
         self.start = time.time()
         self.expired = asyncio.Event()
-        self.rate = 0
+        self.rate = self.salt = 0
         objects = [*self._fleet(), *self._placements(applications or scorers)]
+        self.config_maps: dict[str, dict[str, Any]] = {}
+        self.moves: dict[str, dict[str, Any]] = {}
+        """The AddOnPlacementScores with items of moves, by cluster."""
+        self.changed: dict[str, list[dict[str, Any]]] = {"addonplacementscores": [], "placementdecisions": []}
+        """Objects whose events are still to be sent, by kind."""
+        self.followed = 0
+        if paced:
+            objects += [hubobjects.global_set(), hubobjects.binding(), *self._paced(paced)]
         if applications:
             objects += [hubobjects.global_set(), hubobjects.binding(), *self._applications(applications)]
         for item in objects:
@@ -105,6 +117,18 @@ class Hub:
             for number, scorers in enumerate(ranked)
         ]
 
+    def _paced(self, count: int) -> Iterator[dict[str, Any]]:
+        for number in range(count):
+            name, place = f"paced-{number:04}", number * 7 % len(self.clusters)
+            ranked = {self.scorers[number % len(self.scorers)], self.scorers[number * 13 % len(self.scorers)]}
+            item = hubobjects.paced(hubobjects.placement(name, *sorted(ranked)), demand=2)
+            about = item["metadata"]["annotations"]
+            about["gitops-dsf.io/pace"] = json.dumps(
+                json.loads(about["gitops-dsf.io/pace"]) | {"refuges": True}
+            )
+            yield item
+            yield hubobjects.decision(name, self.clusters[place])
+
     def _applications(self, count: int) -> list[dict[str, Any]]:
         found = []
         for number in range(count):
@@ -126,6 +150,7 @@ class Hub:
             "c": self.clusters[cluster],
             "u": f"{number:032x}",
             "v": self.version,
+            "p": (number * 7919 + self.salt) % 101,
             "t": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until)),
         }
 
@@ -149,12 +174,22 @@ class Hub:
                 self.lease = seen.json()
                 self.lease["metadata"]["resourceVersion"] = str(self.version)
             return (200, self.lease) if self.lease else (404, {})
+        if kind == "configmaps" and seen.method in {"POST", "PUT"}:
+            item = seen.json()
+            self.version += 1
+            item["metadata"]["resourceVersion"] = str(self.version)
+            self.config_maps[item["metadata"]["name"]] = item
+            return 200, item
+        if kind == "configmaps" and name in self.config_maps:
+            return 200, self.config_maps[name]
         if kind == "configmaps":
             return (200, {"data": {"masks": "[]"}}) if name == "gitops-dsf-masks" else (404, {})
         if seen.method == "PATCH" and kind == "dynamicscorers":
             self.patches += 1
             self.lists[kind][self.scorers.index(name)]["status"] |= seen.json()["status"]
             return 200, {}
+        if kind == "addonplacementscores" and seen.method != "GET":
+            return 200, self._moved(seen)
         if seen.method != "GET":
             return 201, {}
         if seen.path == "/apis":
@@ -163,17 +198,56 @@ class Hub:
                 for group, versions in GROUPS.items()
             ]
             return 200, {"groups": groups}
+        if kind == "addonplacementscores" and MOVES in seen.query.get("fieldSelector", ""):
+            one = self.moves.get(seen.path.split("/")[-2])
+            items = [one] if one else []
+            return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": items}
         if kind == "addonplacementscores":
             return 200, self._scores(seen.query)
         if name:
             return 404, {}
         return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": self.lists.get(kind, [])}
 
+    def _moved(self, seen: Seen) -> dict[str, Any]:
+        """The object of a cluster after a write. Placements follow, as they do on real OCM."""
+        words = seen.path.split("/")
+        cluster = words[words.index("namespaces") + 1]
+        self.version += 1
+        item = (
+            seen.json() if seen.method == "POST" else self.moves[cluster] | {"status": seen.json()["status"]}
+        )
+        item["metadata"] |= {"uid": f"uid-moves-{cluster}", "resourceVersion": str(self.version)}
+        self.moves[cluster] = item
+        self.changed["addonplacementscores"].append(item)
+        for pushed in [
+            each["name"] for each in item.get("status", {}).get("scores", ()) if each["value"] < 0
+        ]:
+            self._follow(pushed.partition("/")[2], pushed, cluster)
+        return item
+
+    def _follow(self, name: str, key: str, source: str) -> None:
+        page = next(
+            each
+            for each in self.lists["placementdecisions"]
+            if each["metadata"]["name"] == f"{name}-decision-1"
+        )
+        drawn = [
+            cluster
+            for cluster, item in self.moves.items()
+            for each in item.get("status", {}).get("scores", ())
+            if each["name"] == key and each["value"] > 0
+        ]
+        if drawn and page["status"]["decisions"][0]["clusterName"] == source:
+            self.version += 1
+            self.followed += 1
+            page["metadata"]["resourceVersion"] = str(self.version)
+            page["status"]["decisions"][0]["clusterName"] = drawn[0]
+            self.changed["placementdecisions"].append(page)
+
     def _scores(self, query: dict[str, str]) -> bytes:
         """One page of scores as an API server with a watch cache makes it: by name, or as many as are asked
         for, and how many are left.
         """
-        self.pages += 1
         only = query.get("fieldSelector", "").removeprefix("metadata.name=")
         numbers = range(len(self.clusters) * len(self.scorers))
         if only:
@@ -181,8 +255,10 @@ class Hub:
         start = int(query.get("continue", "0"))
         end = min(start + int(query.get("limit", "500")), len(numbers))
         left = len(numbers) - end
+        self.listed += end - start
         rest = f',"continue":"{end}","remainingItemCount":{left}' if left else ""
-        items = ",".join(map(self.score, numbers[start:end]))
+        moves = [] if left or only else map(json.dumps, self.moves.values())
+        items = ",".join([*map(self.score, numbers[start:end]), *moves])
         return f'{{"metadata":{{"resourceVersion":"{self.version}"{rest}}},"items":[{items}]}}'.encode()
 
     async def _changes(self, kind: str) -> AsyncIterator[bytes]:
@@ -200,6 +276,8 @@ class Hub:
                     self.version += 1
                     events.append(f'{{"type":"MODIFIED","object":{self.score(number, renewed=True)}}}\n')
                     number = (number + 7919) % total
+            changed, self.changed[kind] = self.changed.get(kind, []), []
+            events += [f'{{"type":"MODIFIED","object":{json.dumps(item)}}}\n' for item in changed]
             quiet += 1
             if quiet % 300 == 0:
                 # Every 30 s, so that a connection that the other side gave up is noticed.
@@ -221,10 +299,12 @@ async def main() -> None:
             word, _, argument = line.strip().partition(" ")
             if word == "expire":
                 hub.expired.set()
+            elif word == "change":
+                hub.salt += 37
             elif word == "renew":
                 hub.rate = int(argument)
             elif word == "count":
-                print(json.dumps([hub.pages, hub.patches]), flush=True)
+                print(json.dumps([hub.listed, hub.patches, hub.followed]), flush=True)
 
 
 if __name__ == "__main__":
