@@ -19,6 +19,8 @@ from gitops_dsf.wording import did_you_mean, names_text
 
 MOST_TOLD: Final = 10
 """Sets of windows that together strand one application."""
+MOST_HINTS: Final = 20
+"""Names that are compared with those of a whole fleet, to say which one was meant."""
 
 
 def windows_open(context: Context) -> Iterator[Diagnostic]:
@@ -204,11 +206,16 @@ def somebody_carries_it_out(context: Context) -> Iterator[Diagnostic]:
 @needs(CLUSTERS, "ManagedCluster")
 def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     """A misspelt name, or a selector that matches nothing, has no effect."""
+    unknown = 0
     for item in context.declared.maintenance:
         spec = item.value.spec
         for index, name in enumerate(spec.clusters or ()):
             if name not in context.inventory.clusters:
-                yield _unknown(context, item, "clusters", index, name)
+                unknown += 1
+                known = context.inventory.clusters if unknown <= MOST_HINTS else ()
+                yield _unknown(
+                    item, ("clusters", index), f"there is no ManagedCluster {name} in clusters/", name, known
+                )
         if spec.cluster_selector is not None and not clusters_of(spec, context.inventory):
             position = item.document.key_at(("spec", "clusterSelector"))
             message = "clusterSelector matches no cluster of the inventory"
@@ -219,11 +226,20 @@ def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
 def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
     """An application that does not exist, or is not paced, has no moves to freeze."""
     applications = {item.name: item for item in context.declared.applications}
+    unknown = 0
     for item in context.declared.maintenance:
         for index, name in enumerate(item.value.spec.applications or ()):
             found = applications.get(name)
             if found is None:
-                yield _unknown(context, item, "applications", index, name)
+                unknown += 1
+                known = applications if unknown <= MOST_HINTS else ()
+                yield _unknown(
+                    item,
+                    ("applications", index),
+                    f"there is no ScoredApplication {name} in apps/",
+                    name,
+                    known,
+                )
             elif context.settings.pace is not None and (
                 found.value.spec.placement.ref is not None or not is_paced(found, context.settings)
             ):
@@ -231,10 +247,8 @@ def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
                 yield codes.PACE_FIELD.at(item.at("spec", "applications", index), message, "remove it")
 
 
-def _unknown(context: Context, item: Item[Maintenance], field: str, index: int, name: str) -> Diagnostic:
-    clusters = field == "clusters"
-    kind, folder = ("ManagedCluster", "clusters") if clusters else ("ScoredApplication", "apps")
-    known = context.inventory.clusters if clusters else {each.name for each in context.declared.applications}
-    position = item.at("spec", field, index)
-    message = f"there is no {kind} {name} in {folder}/"
+def _unknown(
+    item: Item[Maintenance], place: tuple[str, int], message: str, name: str, known: Iterable[str]
+) -> Diagnostic:
+    position = item.at("spec", *place)
     return codes.UNKNOWN_IN_MAINTENANCE.at(position, message, did_you_mean(name, known) or "remove it")

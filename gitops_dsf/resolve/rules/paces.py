@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.pace import HOLD_SPAN, MOVES_SCORE
+from gitops_dsf.hub.pace import HOLD_SPAN, MOST_TERMS, MOVES_SCORE
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.rankings import hold_weights, is_paced, nearest_weights, ranked_by, reach, spans
@@ -14,6 +14,12 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.rankings:
         scores = ranked_by(item, context.scorers)
         if not is_paced(item, context.settings) or not scores:
+            continue
+        if len(scores) > MOST_TERMS:
+            message = f"{len(scores)} scores rank it, and a paced Placement holds with up to {MOST_TERMS}"
+            yield codes.PACE_WEIGHTS.at(
+                item.at("spec", "scores", MOST_TERMS), message, "remove some, or write moves.pace: None"
+            )
             continue
         weights, found = [score.weight for score in scores], spans(scores, context.scorers)
         if not any(weights) or hold_weights(weights, found) is not None:

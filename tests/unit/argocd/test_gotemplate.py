@@ -103,6 +103,7 @@ def test_values_of_the_generator_are_known_by_name() -> None:
     "text",
     [
         '{{ repeat 400000000 "x" }}',
+        '{{ tpl "{{ repeat 400000000 .name }}" . }}',
         '{{ printf "%400000000d" 1 }}',
         "{{ range $i := until 100000000 }}x{{ end }}",
         "{{ indent 400000000 .name }}",
