@@ -11,8 +11,9 @@ _UV: Final = Path(sys.executable).with_name("uv")
 
 
 def build_wheels(out: Path) -> None:
-    """What `make wheel` builds, without the network: the build backend is in the development environment."""
-    _run("build", "--quiet", "--all-packages", "--wheel", "--offline", "--out-dir", str(out))
+    """What `make wheel` builds, by the build backend of the development environment."""
+    words = ("build", "--quiet", "--all-packages", "--wheel", "--offline", "--no-build-isolation")
+    _run(*words, "--python", sys.executable, "--out-dir", str(out))
 
 
 def install(requirements: Path, *, into: Path) -> None:
