@@ -18,9 +18,7 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff
 
 
 def emit(value: Mapping[str, Any]) -> str:
-    """Returns one YAML document without a leading ``---``, ending in a newline. Values: str, bool, int,
-    float, None, mappings, sequences.
-    """
+    """One YAML document of str, bool, int, float, None, mappings and sequences, ending in a newline."""
     if not value:
         return "{}\n"
     lines: list[str] = []

@@ -27,9 +27,7 @@ class Receiver:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configuration:
-    """What the agents of a group of clusters run, or the hub scorer. Clusters with the same scorers and the
-    same variants of their MetricSources share one, so that it is rendered once.
-    """
+    """What agents or the hub scorer run. Clusters with the same scorers and variants share one."""
 
     summaries: tuple[Summary, ...]
     """Sorted by name."""
@@ -45,9 +43,7 @@ class Configuration:
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class AddOnParts:
-    """What the add-on of a cluster installs: the settings of the agent, and what besides it. Clusters that
-    differ in it have different AddOnTemplates.
-    """
+    """What the add-on of a cluster installs. Clusters that differ in it have different AddOnTemplates."""
 
     receiver: bool = False
     """Whether the receiver for OpenTelemetry metrics runs in the agent's pod."""
@@ -72,9 +68,7 @@ class HubScoring:
 
     configuration: Configuration
     clusters: tuple[FleetCluster, ...]
-    """All clusters of the fleet, sorted by name, also those that it does not score: it deletes the scores of
-    a cluster that no scorer selects any more.
-    """
+    """All clusters by name: the scores of one that no scorer selects any more are deleted, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -230,9 +230,7 @@ def rights(repository: FleetRepository) -> Iterator[Object]:
 
 
 def decision_rights(repository: FleetRepository, *, namespace: str) -> list[Object]:
-    """Role and binding in the namespace of a ScoredPlacement. They are rendered beside the Placement, because
-    a namespace that does not exist must not hold back the reconciler.
-    """
+    """Rendered beside the Placement: a namespace that does not exist must not hold back the reconciler."""
     return _role(f"{RECONCILER}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS)
 
 

@@ -1,6 +1,4 @@
-"""Reads a repository at a revision from git objects. The working tree, the index and the refs are not
-touched.
-"""
+"""Reads a repository at a revision from git objects. Working tree, index and refs are not touched."""
 
 import os
 import re

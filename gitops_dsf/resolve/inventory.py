@@ -1,6 +1,4 @@
-"""The clusters of the inventory, which of them selectors and sets match, and which variant of a MetricSource
-each of them uses: the first one whose selector matches.
-"""
+"""Which clusters selectors and sets match, and which variant of a MetricSource each uses: the first."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -66,9 +66,7 @@ class Resolved:
     repository: FleetRepository
     scorers: tuple[EffectiveScorer, ...]
     open_scorers: tuple[EffectiveScorer, ...]
-    """Full scorers that are incomplete here and complete on the hub, where the upstream controller reads
-    their /config. Only with delivery.mode UpstreamController.
-    """
+    """Full scorers that the upstream controller completes on the hub, with UpstreamController only."""
     clusters: tuple[ManagedCluster, ...]
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None
@@ -77,9 +75,7 @@ class Resolved:
     runs_on: Mapping[str, frozenset[str]]
     """For each complete scorer, the clusters that it scores. Suspended scorers score none."""
     targets: Mapping[str, tuple[str, ...]]
-    """For each cluster, the sorted names of the scorers that score it, wherever they run. Every cluster has
-    an entry; suspended scorers are in none.
-    """
+    """For every cluster, the sorted names of the scorers that score it; suspended ones are in none."""
     agents: frozenset[str]
     """Clusters that have an agent."""
     placements: tuple[ResolvedPlacement, ...]
@@ -88,9 +84,7 @@ class Resolved:
     """For each MetricSource, the index of the variant that a cluster uses."""
     applications: tuple[ScoredApplication, ...]
     cluster_parameters: Mapping[str, tuple[ClusterParameters, ...]]
-    """By name of an application, what its templates read of labels and claims of the clusters that it may run
-    on. Applications that read nothing have no entry.
-    """
+    """By application, what its templates read of labels and claims of its clusters, if anything."""
     carried: tuple[Mapping[str, Any], ...]
     """Placements and ApplicationSets that are copied into the output. Each names its namespace."""
 

@@ -48,9 +48,7 @@ def compose(text: str) -> Iterator[Node]:
 
 
 def forbidden(text: str) -> tuple[Code, Any, str, str] | None:
-    """The first alias or too deep collection of a text: its code, mark, message and hint. Nothing here
-    recurses, so any nesting is safe. Raises what `compose` raises.
-    """
+    """The first alias or too deep collection: code, mark, message, hint. Does not recurse; may raise."""
     if not _could_be_deep(text) and not ("*" in text and _ALIAS.search(text)):
         return None
     parser: Any = _Composer(text)

@@ -1,6 +1,4 @@
-"""Finds the files of a repository: gitops-dsf.yaml, every YAML file in the source folders, and what people
-may expect to be read beside them.
-"""
+"""Finds the files of a repository, and what people may expect to be read beside them."""
 
 import difflib
 import os

@@ -20,6 +20,4 @@ FOLDER_OF_KIND: Final = {
     "ScoredPlacement": "apps",
     "ScorerLock": "locks",
 }
-"""The folder of each kind. File names have no meaning. Folders do, because code owners review by folder, and
-programs write into locks/ and rendered/.
-"""
+"""By kind. Folders have a meaning: code owners review by them, and programs write into locks/."""

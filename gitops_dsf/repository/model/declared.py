@@ -92,9 +92,7 @@ class Declared:
     score_tests: tuple[Item[ScoreTest], ...]
     maintenance: tuple[Item[Maintenance], ...]
     left_out: frozenset[tuple[str, str]]
-    """Kind and name of objects that are written and could not be read. An empty name stands for any name:
-    that of an object cannot be read, or a whole file of its kind cannot.
-    """
+    """Kind and name of written objects that could not be read; an empty name stands for any."""
     broken: tuple[Document, ...]
     """The documents of objects that were left out."""
     diagnostics: tuple[Diagnostic, ...]

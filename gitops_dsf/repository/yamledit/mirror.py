@@ -137,9 +137,7 @@ def place(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 -
 
 
 def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Returns a copy in block style. Texts of several lines become literal blocks where YAML can say them so;
-    a string that some parser could read as another type is quoted.
-    """
+    """A copy in block style: literal blocks where possible, quotes where some parser reads another type."""
     if isinstance(value, Mapping):
         return CommentedMap((owned(key), owned(item)) for key, item in value.items())
     if isinstance(value, list):

@@ -12,9 +12,7 @@ from gitops_dsf.wording import did_you_mean
 
 MAX_WORDS = 2000
 MAX_DEPTH = 60
-"""The native parser recurses: ten thousand brackets, signs or terms crash the process, and so do twenty
-thousand comments, or escapes in a string. All limits are far below that.
-"""
+"""The native parser recurses: ten thousand brackets, or twenty thousand comments, crash the process."""
 MAX_EXPRESSION = 16_384
 """Most characters of one expression."""
 

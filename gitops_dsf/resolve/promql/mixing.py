@@ -26,9 +26,7 @@ class Clause:
 
 
 def mixing_clauses(text: str, tree: Any, label: str, *, most: int) -> list[Clause]:  # noqa: ANN401 - a promql_parser expression
-    """The clauses of one expression that drop ``label`` or combine series with different values of it, in the
-    order of the text. ``most`` limits the words that are read.
-    """
+    """The clauses that drop ``label`` or combine its values, in order; ``most`` words are read."""
     walk = _Walk(tokens(text, most=most))
     found = sorted(walk.visit(tree, label, 0), key=lambda clause: clause.offset)
     if not found and not can_have(tree, label):

@@ -1,6 +1,4 @@
-"""Checks maintenance: windows that open, clusters and applications that exist, and what is left to run on.
-What depends on the time of day, such as a window that is past, is left to the hub.
-"""
+"""Checks maintenance; what depends on the time of day, such as a past window, is left to the hub."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce

@@ -1,6 +1,4 @@
-"""Checks MetricSources and references to them, queries of type Kubernetes, which name measures, and scorers
-whose metrics OpenTelemetry collectors push to the receiver in the agent's pod.
-"""
+"""Checks MetricSources, references to them, measures of type Kubernetes, and pushed metrics."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -16,9 +16,7 @@ from gitops_dsf.wording import did_you_mean_one_of
 
 @needs("FleetRepository")
 def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
-    """An application renders an ApplicationSet of its name, and it or a ScoredPlacement renders a Placement
-    of its name. A copied document must not have the same kind, namespace and name.
-    """
+    """Applications and ScoredPlacements render objects of their names; a copied one must differ."""
     declared, home = context.declared, context.argocd_namespace
     taken: dict[tuple[str, str, str], Position] = {
         ("ApplicationSet", home, item.name): item.position for item in declared.applications
@@ -70,9 +68,7 @@ _ALLOWED: Final = {("Placement", SYNC_WAVE), ("ApplicationSet", SYNC_WAVE)}
 
 
 def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
-    """Hooks, sync options and tracking IDs change what Argo CD does with a rendered object: it may never
-    delete it, replace it, run it as a hook, or assign it to another Application.
-    """
+    """Hooks, sync options and tracking IDs change whether Argo CD deletes, replaces or owns an object."""
     declared = context.declared
     placed = (*declared.scored_placements, *declared.placements, *declared.application_sets)
     for document, field, key, _ in _noted(*declared.scorers, *declared.applications, *placed):

@@ -114,9 +114,7 @@ def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
 
 
 def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
-    """Of several series with the same item name, scoreAggregation Last takes the last one of the answer. No
-    metric source promises an order.
-    """
+    """Of several series for one item Last takes the last, and no metric source promises an order."""
     for scorer in context.each_type:
         spec, template = scorer.spec, scorer.dimension_format
         if not scorer.spec.scored_by_query or scorer.declared.document.has(("spec", "scoreAggregation")):
@@ -140,9 +138,7 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
 
 
 def _differing(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[tuple[int, bool | None]]:
-    """The offset of each expression, and whether its series differ in labels beside these. None if that
-    depends on the labels of a metric.
-    """
+    """Offset of each expression, and whether its series differ in other labels; None if not known."""
     query = scorer.spec.source.params.query
     if scorer.source_type != SOURCE_TYPE:
         trees = ((part.offset, checked.tree) for part, checked in _parsed(scorer))

@@ -95,9 +95,7 @@ def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
 
 @needs(SETTINGS)
 def pods_are_accepted(context: Context) -> Iterator[Diagnostic]:
-    """Node selectors and resources must be ones that Kubernetes takes. Of an entry of spec.agent.rollout only
-    what it says itself, and its resources as they are on its clusters.
-    """
+    """As Kubernetes takes them; of an entry of the rollout what it says, resources as on its clusters."""
     document, spec = context.repository.document, context.repository.value.spec
     for name, settings in (
         ("agent", spec.agent),

@@ -1,6 +1,4 @@
-"""Checks where scorers run, and which clusters of the inventory an application or a Placement may choose.
-Taints are ignored because they change often.
-"""
+"""Checks where scorers run, and which clusters may be chosen. Taints change often and do not count."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
