@@ -1,5 +1,219 @@
 """Plans which cluster gets which configuration, in which shard. Pure; knows no YAML."""
 
-from gitops_dsf.plan.build import ClusterWork, Configuration, Plan, build
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-__all__ = ["ClusterWork", "Configuration", "Plan", "build"]
+from dsf_wire.clusters import FleetCluster
+from dsf_wire.summary import Summary
+from gitops_dsf.plan.summaries import cluster_label, summarise
+from gitops_dsf.repository.model.foreign import ManagedCluster
+from gitops_dsf.repository.model.repository import Agent, Egress, OpenTelemetry
+from gitops_dsf.resolve.credentials import credentials
+from gitops_dsf.resolve.inventory import identity_of
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.targets import entries_of
+from gitops_dsf.resolve.types import Resolved
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receiver:
+    """The receiver for OpenTelemetry metrics of a group of clusters."""
+
+    settings: OpenTelemetry
+    history_seconds: int
+    """How far back the scorers of these clusters look."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Configuration:
+    """What agents or the hub scorer run. Clusters with the same scorers and variants share one."""
+
+    summaries: tuple[Summary, ...]
+    """Sorted by name."""
+    secrets: tuple[str, ...]
+    """Secrets that the process must be able to read, sorted."""
+    config_maps: tuple[str, ...]
+    """ConfigMaps with private CAs, sorted."""
+    egress: Egress | None = None
+    """How the connections of the process are limited; None: not at all."""
+    receiver: Receiver | None = None
+    """The receiver beside the agent; None if no scorer asks it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class AddOnParts:
+    """What the add-on of a cluster installs. Clusters that differ in it have different AddOnTemplates."""
+
+    receiver: bool = False
+    """Whether the receiver for OpenTelemetry metrics runs in the agent's pod."""
+    service_monitor: bool = False
+    rollout: tuple[int, ...] = ()
+    """Indexes of the entries of spec.agent.rollout that count on the cluster, sorted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterWork:
+    """The objects of one cluster: its ManifestWork and its ManagedClusterAddOn."""
+
+    cluster: str
+    shard: int
+    configuration: Configuration
+    addon: AddOnParts = AddOnParts()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HubScoring:
+    """What the hub scorer runs."""
+
+    configuration: Configuration
+    clusters: tuple[FleetCluster, ...]
+    """All clusters by name: the scores of one that no scorer selects any more are deleted, too."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Everything that should exist on the hub, sorted by name."""
+
+    resolved: Resolved
+    works: tuple[ClusterWork, ...] = ()
+    """Empty with delivery.mode UpstreamController."""
+    hub_scoring: HubScoring | None = None
+    """None if no scorer runs on the hub."""
+
+    @property
+    def placement_namespaces(self) -> tuple[str, ...]:
+        """Namespaces of ScoredPlacements outside of the Argo CD namespace, sorted."""
+        found = {placement.namespace for placement in self.resolved.placements}
+        return tuple(sorted(found - {self.resolved.repository.spec.argocd.namespace}))
+
+
+def build(resolved: Resolved) -> Plan:
+    """Groups clusters by their scorers and variants of sources, and assigns each to a shard, by name."""
+    if not resolved.repository.spec.delivers_works:
+        return Plan(resolved=resolved)
+    return Plan(resolved=resolved, works=_works(resolved), hub_scoring=_hub_scoring(resolved))
+
+
+def shard_of(cluster: str, shards: int) -> int:
+    """The works directory of a cluster: a hash of its name modulo output.shards, the same everywhere."""
+    return int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % shards
+
+
+def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
+    scorers = {scorer.name: scorer for scorer in resolved.scorers if not scorer.spec.on_hub}
+    summaries: dict[int, Summary] = {}
+    """Of each scorer and variant. Each is computed once, and the renderer reuses its bytes."""
+    parts: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    """Of the scorers of a cluster, those on its agent and their MetricSources."""
+    configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
+    egress = resolved.repository.spec.agent.egress
+    works = []
+    for cluster in resolved.clusters:
+        name = cluster.metadata.name
+        if name not in resolved.agents:
+            continue
+        targets = resolved.targets[name]
+        if targets not in parts:
+            names = tuple(scorer for scorer in targets if scorer in scorers)
+            named = (scorers[scorer].metric_source for scorer in names)
+            parts[targets] = names, tuple(sorted({each.metadata.name for each in named if each is not None}))
+        names, sources = parts[targets]
+        key = names, tuple(resolved.source_variants[source].get(name) for source in sources)
+        configuration = configurations.get(key)
+        if configuration is None:
+            chosen = [resolved.on_cluster(scorers[scorer], name) for scorer in names]
+            for scorer in chosen:
+                if id(scorer) not in summaries:
+                    summaries[id(scorer)] = summarise(scorer)
+            configuration = configurations[key] = _configuration(
+                [(scorer, summaries[id(scorer)]) for scorer in chosen],
+                egress,
+                receiver=_receiver(chosen, resolved.repository.spec.agent),
+            )
+        works.append(
+            ClusterWork(
+                cluster=name,
+                shard=shard_of(name, resolved.repository.spec.output.shards),
+                configuration=configuration,
+                addon=_addon_parts(resolved.repository.spec.agent, cluster, configuration),
+            )
+        )
+    return tuple(works)
+
+
+def _receiver(scorers: list[EffectiveScorer], agent: Agent) -> Receiver | None:
+    histories = [scorer.history_seconds for scorer in scorers if scorer.is_pushed]
+    if not histories or agent.open_telemetry is None:
+        return None
+    return Receiver(settings=agent.open_telemetry, history_seconds=max(histories))
+
+
+def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configuration) -> AddOnParts:
+    monitor = agent.service_monitor
+    return AddOnParts(
+        receiver=configuration.receiver is not None,
+        service_monitor=monitor is not None
+        and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels)),
+        rollout=entries_of(agent, cluster.metadata.labels),
+    )
+
+
+def _hub_scoring(resolved: Resolved) -> HubScoring | None:
+    scorers = {scorer.name: scorer for scorer in resolved.scorers if scorer.spec.on_hub}
+    if not scorers:
+        return None
+    running = [
+        # A source that is the same for all clusters, which a scorer on the hub has, is one variant.
+        scorer.variants[0] if scorer.variants else scorer
+        for scorer in scorers.values()
+        if not scorer.spec.suspend
+    ]
+    identities = {
+        identity
+        for scorer in running
+        if scorer.spec.source.cluster_label is not None
+        and (identity := cluster_label(scorer.spec.source.cluster_label).identity)
+    }
+    return HubScoring(
+        configuration=_configuration(
+            [(scorer, summarise(scorer)) for scorer in running], resolved.repository.spec.hub_scorer.egress
+        ),
+        clusters=tuple(
+            FleetCluster(
+                name=cluster.metadata.name,
+                scorers=tuple(name for name in resolved.targets[cluster.metadata.name] if name in scorers),
+                values={
+                    identity: value
+                    for identity in sorted(identities)
+                    if (value := identity_of(cluster, identity)) is not None
+                },
+            )
+            for cluster in resolved.clusters
+        ),
+    )
+
+
+def _configuration(
+    chosen: Sequence[tuple[EffectiveScorer, Summary]], egress: Egress, *, receiver: Receiver | None = None
+) -> Configuration:
+    specs = [scorer.spec for scorer, _ in chosen]
+    auths = [auth for spec in specs for auth in (spec.source.auth, spec.scoring.auth) if auth is not None]
+    trusting = (each for auth in auths for each in (auth, auth.oauth2) if each is not None)
+    secrets = {
+        item.secret
+        for scorer, _ in chosen
+        for item in (
+            *credentials(scorer.spec.source.auth, scorer.variant),
+            *credentials(scorer.spec.scoring.auth),
+        )
+    }
+    return Configuration(
+        summaries=tuple(summary for _, summary in chosen),
+        secrets=tuple(sorted(secrets - {""})),
+        config_maps=tuple(
+            sorted({each.ca_config_map_ref.name for each in trusting if each.ca_config_map_ref is not None})
+        ),
+        egress=egress if egress.mode == "Limited" else None,
+        receiver=receiver,
+    )

@@ -32,7 +32,7 @@ from gitops_dsf.hub.names import (
     RECONCILER,
     REFRESH_ANNOTATION,
 )
-from gitops_dsf.plan.build import Plan
+from gitops_dsf.plan import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"

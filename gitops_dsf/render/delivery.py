@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitops_dsf.hub.names import STRATEGY_ANNOTATION, SYNC_WAVE, TIMEOUT_ANNOTATION
-from gitops_dsf.plan.build import Plan
+from gitops_dsf.plan import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.render.reconciler import decision_rights

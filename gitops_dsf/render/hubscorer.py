@@ -12,7 +12,7 @@ from dsf_wire import clusters, summary
 from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY, SUSPENDED_CONFIGMAP
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import HUB_SCORER
-from gitops_dsf.plan.build import HubScoring, Plan
+from gitops_dsf.plan import HubScoring, Plan
 from gitops_dsf.render.admission import score_policies
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.objects import Object, filled, pod_values, rule

@@ -7,7 +7,7 @@ import msgspec
 
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.plan.build import Plan, shard_of
+from gitops_dsf.plan import Plan, shard_of
 from gitops_dsf.render.delivery import application_set
 from gitops_dsf.render.hubscorer import configuration
 from gitops_dsf.render.works import WorkRenderer, payload_bytes, works_directory

@@ -8,7 +8,7 @@ import msgspec
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.scorers import PUSHED
-from gitops_dsf.plan.build import Plan
+from gitops_dsf.plan import Plan
 from gitops_dsf.render import agent
 from gitops_dsf.render.admission import score_policies
 from gitops_dsf.render.objects import Object, Wave, config_map, filled, metadata

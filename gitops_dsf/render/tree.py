@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.plan.build import ClusterWork, Plan, shard_of
+from gitops_dsf.plan import ClusterWork, Plan, shard_of
 from gitops_dsf.render.agent import file_stem
 from gitops_dsf.render.argocd import BOOTSTRAP, bootstrap
 from gitops_dsf.render.delivery import delivery

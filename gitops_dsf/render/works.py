@@ -13,7 +13,7 @@ from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
 from dsf_wire.summary import Summary, encode_one
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit, scalar
-from gitops_dsf.plan.build import AddOnParts, ClusterWork, Configuration
+from gitops_dsf.plan import AddOnParts, ClusterWork, Configuration
 from gitops_dsf.render import receiver
 from gitops_dsf.render.agent import template_of
 from gitops_dsf.render.egress import egress_policy
@@ -40,25 +40,28 @@ class WorkRenderer:
 
     def __init__(self) -> None:
         self._scorers: dict[int, bytes] = {}
-        self._bodies: dict[int, tuple[bytes, ...]] = {}
+        self._bodies: dict[int, tuple[tuple[bytes, ...], int]] = {}
         shell = emit({key: value for key, value in _work([]).items() if key != "spec"})
         self._head, self._head_end = _split(shell, f'"{_NAMESPACE}"')
         self._indent = b" " * 10
 
     def parts(self, work: ClusterWork) -> tuple[bytes, ...]:
         """The file of one cluster's ManifestWork, as pieces to write one after another."""
-        head = (self._head, scalar(work.cluster).encode(), self._head_end)
-        return (*head, *self._shared(work.configuration))
+        body, _ = self._shared(work.configuration)
+        return (self._head, scalar(work.cluster).encode(), self._head_end, *body)
 
     def size(self, work: ClusterWork) -> int:
         """The size in bytes of one cluster's ManifestWork."""
-        return sum(map(len, self.parts(work)))
+        _, size = self._shared(work.configuration)
+        return len(self._head) + len(scalar(work.cluster).encode()) + len(self._head_end) + size
 
-    def _shared(self, configuration: Configuration) -> tuple[bytes, ...]:
-        body = self._bodies.get(id(configuration))
-        if body is None:
-            body = self._bodies[id(configuration)] = tuple(self._body(configuration))
-        return body
+    def _shared(self, configuration: Configuration) -> tuple[tuple[bytes, ...], int]:
+        """The pieces of a configuration, and their size."""
+        found = self._bodies.get(id(configuration))
+        if found is None:
+            body = tuple(self._body(configuration))
+            found = self._bodies[id(configuration)] = body, sum(map(len, body))
+        return found
 
     def _body(self, configuration: Configuration) -> Iterator[bytes]:
         text = emit({"spec": _work(_manifests(configuration, _PLACEHOLDER))["spec"]})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.plan.build import shard_of
+from gitops_dsf.plan import shard_of
 from tests.support.rendering import rendered, scorer
 
 

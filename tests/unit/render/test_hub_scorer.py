@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dsf_wire import summary
-from gitops_dsf.plan.build import HubScoring
+from gitops_dsf.plan import HubScoring
 from tests.support import fleets
 from tests.support.rendering import DSF, objects, on_hub, produced, rendered, scorer
 
