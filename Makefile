@@ -61,7 +61,7 @@ hub-programs: install ## build what test-hub runs, once: afterwards it is in a c
 test-hub: hub-programs ## real kube-apiservers with OCM, Argo CD and Prometheus on 127.0.0.1 (FAMILY=kubernetes,ocm for a subset)
 	FAMILY=$(FAMILY) RECORD=$(RECORD) $(PY) -m pytest tests/hub -m "not soak" -n $(HUB_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-soak-hub: hub-programs ## what is slow by nature on the real control plane: fleets and objects as large as they can be
+soak-hub: hub-programs ## the same for a leader that is frozen at every read, and more than a hundred clusters
 	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub -m soak --timeout 1200 $(PYTEST_ARGS)
 
 fuzz: install ## inputs that break what reads text of others (MINUTES=10 for all of them; FUZZ_ARGS=--keep grows the corpus)

@@ -1,5 +1,4 @@
-"""Fixtures of the hub suite: one control plane for each process that runs tests, and a word at the end on
-what ran.
+"""Fixtures of the hub suite: one control plane for each process that runs tests.
 
 `FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm pytest
 tests/hub`. A test that needs families says so with `pytest.mark.family("ocm", ...)` and is skipped, visibly,
@@ -9,11 +8,9 @@ scenes belong to one module.
 
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -35,9 +32,7 @@ LONGEST = (
     "argocd_sync",
     "moves",
     "install",
-    "suspension",
     "score_gc",
-    "reconciler_status",
     "doctor",
     "kubelet",
 )
@@ -51,8 +46,6 @@ HANGING_SECONDS = 1200
 """After which a test hangs; its waits have bounds of their own."""
 
 _plane = pytest.StashKey[ControlPlane]()
-_report = pytest.StashKey[list[str]]()
-REPORT = "hub_report"
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +71,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "family(*names): the families of programs that a test needs (see tests/hub)"
     )
-    config.stash[_report] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -105,18 +97,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def families() -> tuple[str, ...]:
-    return chosen_families()
-
-
-@pytest.fixture(scope="session")
 def kubernetes_binaries() -> Binaries:
     return obtain("kubernetes")
 
 
 @pytest.fixture(scope="session")
-def ocm_binaries(families: tuple[str, ...]) -> Binaries | None:
-    return obtain("ocm") if "ocm" in families else None
+def ocm_binaries() -> Binaries | None:
+    return obtain("ocm") if "ocm" in chosen_families() else None
 
 
 @pytest.fixture(scope="session")
@@ -130,20 +117,11 @@ def control_plane(
     folder = tmp_path_factory.mktemp("control-plane")
     processes = Processes(logs=folder / "logs")
     kubernetes = Kubernetes(binaries=kubernetes_binaries, processes=processes, folder=folder)
-    lines = request.config.stash[_report]
     with ControlPlane(kubernetes=kubernetes, ocm_binaries=ocm_binaries) as plane:
         request.config.stash[_plane] = plane
-        for what, seconds in plane.startup.items():
-            lines.append(f"{what} ready after {seconds:.1f} s")
-        listeners = processes.check_listeners()
-        lines.append(
-            f"{len(processes.running)} processes, {listeners} listeners, all on loopback; logs in"
-            f" {folder / 'logs'}"
-        )
         yield plane
-        lines.append(f"{processes.check_listeners()} listeners at the end, all on loopback")
+        processes.check_listeners()
     left = processes.left_behind()
-    lines.append(f"{len(left)} processes left behind")
     assert not left, f"processes left behind: {left}"
 
 
@@ -154,12 +132,6 @@ def hub(control_plane: ControlPlane) -> Client:
 
 
 @pytest.fixture(scope="session")
-def note(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Adds a line to what the suite says at its end."""
-    return request.config.stash[_report].append
-
-
-@pytest.fixture(scope="session")
 def git_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
     """A forge on loopback; each test makes its own repository in it."""
     with GitServer(folder=tmp_path_factory.mktemp("git")) as server:
@@ -167,30 +139,25 @@ def git_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
 
 
 @pytest.fixture(scope="session")
-def argocd_binaries(families: tuple[str, ...]) -> Binaries:
+def argocd_binaries() -> Binaries:
     """The Argo CD that FAMILY chooses."""
-    return obtain(next(name for name in ARGOCD if name in families))
+    return obtain(next(name for name in ARGOCD if name in chosen_families()))
 
 
 @pytest.fixture(scope="session")
 def argocd(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    control_plane: ControlPlane,
-    argocd_binaries: Binaries,
+    tmp_path_factory: pytest.TempPathFactory, control_plane: ControlPlane, argocd_binaries: Binaries
 ) -> Iterator[ArgoCD]:
     """Argo CD on the hub, with nothing in it but the default project. Knows no spoke until
-    `add_cluster_secret`.
+    `knowing`.
     """
     folder = tmp_path_factory.mktemp("argocd")
     running = ArgoCD(
         binaries=argocd_binaries, processes=control_plane.processes, folder=folder, hub=control_plane.hub
     )
-    started = time.monotonic()
     running.install()
     running.start()
     running.wait()
-    request.config.stash[_report].append(f"Argo CD ready after {time.monotonic() - started:.1f} s")
     control_plane.processes.check_listeners()
     yield running
     running.close()
@@ -209,39 +176,13 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """In the process that prints: what one of the processes that ran tests has to say (pytest-xdist)."""
-    node.config.stash[_report] += [
-        f"{node.gateway.id}: {line}" for line in getattr(node, "workeroutput", {}).get(REPORT, ())
-    ]
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output[REPORT] = session.config.stash[_report]
-
-
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """What ran: families, start-up, listeners, and the count per file."""
     terminalreporter.section("hub suite")
     terminalreporter.line(f"families: {', '.join(chosen_families())}; ended {time.strftime('%H:%M:%S')}")
-    for line in config.stash[_report]:
-        terminalreporter.line(line)
-    counts: dict[str, Counter[str]] = {}
-    for outcome in ("passed", "failed", "skipped", "error"):
-        for report in terminalreporter.getreports(outcome):
-            if getattr(report, "nodeid", "") and (outcome != "passed" or report.when == "call"):
-                counts.setdefault(report.nodeid.partition("::")[0], Counter())[outcome] += 1
-    for file, outcomes in sorted(counts.items()):
-        terminalreporter.line(
-            f"{file}: " + ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-        )
-    total = sum(counts.values(), Counter[str]())
     if os.environ.get("RECORD") and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        total["failed"] += total["error"]
-        runrecord.record(families=chosen_families(), day=datetime.now(UTC).date(), counts=total)
+        counts = {name: len(terminalreporter.stats.get(name, ())) for name in ("passed", "failed", "skipped")}
+        counts["failed"] += len(terminalreporter.stats.get("error", ()))
+        runrecord.record(families=chosen_families(), day=datetime.now(UTC).date(), counts=counts)
         terminalreporter.line(f"recorded in {runrecord.PAGE}")

@@ -8,19 +8,18 @@ from typing import Any
 import pytest
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client, Object, condition
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.controlplane.waiting import CRD, hold_for, wait_for
+from tests.hub.scenario.agents import DEPLOYMENT, wait_for_deployment
 from tests.hub.scenario.fleet import Fleet, settings, write_fleet
 from tests.hub.scenario.installation import ADDON, WORK, Installation, installed
-from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 OPERATED, BARE = "cluster1", "cluster2"
 MONITOR = "monitoring.coreos.com/v1/ServiceMonitor"
-CRD = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 NAME = "servicemonitors.monitoring.coreos.com"
 SELECTED = {"clusterSelector": {"matchLabels": {"monitoring": "operator"}}}
 
@@ -203,6 +202,4 @@ def test_removing_everything_leaves_the_namespace_and_peoples_secrets(
 
 def applied(hub: Client, cluster: str) -> str:
     """The condition ManifestApplied of the add-on."""
-    found: Object = hub.get(ADDON, ADDON_NAME, namespace=cluster)
-    conditions = found.get("status", {}).get("conditions") or []
-    return next((str(one["status"]) for one in conditions if one["type"] == "ManifestApplied"), "")
+    return condition(hub.get(ADDON, ADDON_NAME, namespace=cluster), "ManifestApplied").get("status", "")

@@ -25,17 +25,23 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
 from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.agents import spoke_agent, wait_for_deployment
 from tests.hub.scenario.clusterdns import ClusterDns
 from tests.hub.scenario.fleet import RESOURCE, SCORING, Fleet, scorer, write_fleet
 from tests.hub.scenario.headroom import HeadroomApi
-from tests.hub.scenario.installation import SCORE, Installation, installed
-from tests.hub.scenario.spokeagent import spoke_agent, wait_for_deployment
+from tests.hub.scenario.installation import Installation, installed
+from tests.hub.scenario.placements import SCORE
 
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
 CLUSTERS = ("cluster1", "cluster2")
 SECRET, ELSE = "api-token", "somebody-elses"
 HUB_NAMESPACE = "open-cluster-management"
+SCORES = "cluster.open-cluster-management.io/addonplacementscores"
+SCORE_RIGHTS = {(SCORES, verb, "") for verb in ("get", "list", "create", "patch", "delete")} | {
+    (f"{SCORES}/status", "patch", "")
+}
+SUSPENDED_RIGHT = ("/configmaps", "get", SUSPENDED_CONFIGMAP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,18 +106,16 @@ def policy_holds(agent: Client) -> bool:
 
 def test_on_the_hub_it_has_exactly_the_rendered_rights(rights: Rights) -> None:
     stranger = Identity(user="somebody", groups=())
-    scores = {("addonplacementscores", verb) for verb in ("get", "list", "create", "patch", "delete")}
-    scores |= {("addonplacementscores/status", "patch")}
     hub = rights.installation.plane.hub
     with hub.client(stranger) as anybody:
         for namespace, wanted in {
-            "cluster1": scores,
+            "cluster1": SCORE_RIGHTS,
             "cluster2": set(),
             "argocd": set(),
             "default": set(),
-            HUB_NAMESPACE: {(f"configmaps/{SUSPENDED_CONFIGMAP}", "get")},
+            HUB_NAMESPACE: {SUSPENDED_RIGHT},
         }.items():
-            held = granted(rights.agent, namespace) - granted(anybody, namespace)
+            held = rights.agent.granted(namespace) - anybody.granted(namespace)
             assert held == wanted, namespace
 
 
@@ -294,24 +298,6 @@ def test_it_works_with_these_rights_and_uses_a_rotated_token(rights: Rights, tmp
             assert "first" not in log
             assert "second" not in log
             assert "forbidden" not in log.lower()
-
-
-def granted(client: Client, namespace: str) -> set[tuple[str, str]]:
-    """(resource, verb) pairs that an identity has in a namespace, as the hub's authorizer reports. Named
-    objects are resource/name.
-    """
-    review = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectRulesReview",
-        "spec": {"namespace": namespace},
-    }
-    answer = client.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=review)
-    held = set()
-    for rule in answer["status"]["resourceRules"]:
-        for resource in rule["resources"]:
-            for name in rule.get("resourceNames") or [None]:
-                held |= {(f"{resource}/{name}" if name else resource, verb) for verb in rule["verbs"]}
-    return held
 
 
 def secret(name: str, token: str) -> Object:

@@ -6,18 +6,15 @@ How scores of the upstream agent are taken over is in tests/integration/agent/te
 
 import itertools
 import json
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import httpx
 import pytest
-import yaml
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION
-from tests.hub.controlplane.api import Object
+from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.support.agent.hub import UPSTREAM
@@ -35,25 +32,8 @@ METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 Values = Mapping[str, int]
 
 
-class Server:
-    """Requests to the API server of a kubeconfig."""
-
-    def __init__(self, kubeconfig: Path) -> None:
-        config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
-        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        context = ssl.create_default_context(cafile=cluster.get("certificate-authority"))
-        headers = {"Authorization": f"Bearer {user['token']}"} if "token" in user else {}
-        if not headers:
-            context.load_cert_chain(user["client-certificate"], user["client-key"])
-        self._http = httpx.Client(
-            base_url=cluster["server"], verify=context, headers=headers, timeout=60.0, trust_env=False
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.close()
+class Server(Client):
+    """Tells the status of every answer."""
 
     def __call__(
         self,
@@ -67,10 +47,13 @@ class Server:
         **more: str,
     ) -> tuple[int, Object]:
         parameters = ({"fieldManager": manager} if manager else {}) | more
-        sent = None if body is None else json.dumps(body)
-        headers = {"Content-Type": content, "Accept": accept}
-        answer = self._http.request(method, path, content=sent, params=parameters, headers=headers)
-        return (200 if answer.is_success else answer.status_code), _json(answer)
+        try:
+            answer = self.request(
+                method, path, body=body, content_type=content, accept=accept, parameters=parameters
+            )
+        except ApiError as error:
+            return error.code, {}
+        return 200, answer
 
     @contextmanager
     def watch(self, path: str, **more: str) -> Iterator[Iterator[Object]]:
@@ -86,12 +69,6 @@ def kubeconfig(control_plane: ControlPlane) -> Iterator[Path]:
     hub.admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     yield hub.kubeconfig(ADMIN)
     hub.admin.delete("v1/Namespace", NAMESPACE)
-
-
-def _json(answer: httpx.Response) -> Object:
-    """Of an unknown path a real one writes plain text."""
-    content: Object = {} if answer.status_code == 404 else answer.json()
-    return content
 
 
 class Upstream:

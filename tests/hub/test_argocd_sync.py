@@ -3,8 +3,7 @@ deletes no application.
 """
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.agents import DEPLOYMENT
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import (
     SCORER,
@@ -38,9 +38,8 @@ from tests.hub.scenario.fleet import (
     settings,
     write_fleet,
 )
-from tests.hub.scenario.installation import ADDON, SCORE, WORK, Installation
-from tests.hub.scenario.placements import PLACEMENT, decided
-from tests.hub.scenario.spokeagent import DEPLOYMENT
+from tests.hub.scenario.installation import ADDON, WORK, Installation
+from tests.hub.scenario.placements import PLACEMENT, SCORE, decided
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
@@ -116,11 +115,7 @@ class Synced:
 
 @pytest.fixture(scope="module")
 def scene(
-    control_plane: ControlPlane,
-    argocd: ArgoCD,
-    git_server: GitServer,
-    hub: Client,
-    note: Callable[[str], None],
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
 ) -> Iterator[Synced]:
     fleet = Fleet(repository=git_server.create("synced"), name="synced")
     write_fleet(fleet, clusters=list(CLUSTERS))
@@ -135,14 +130,10 @@ def scene(
     with ExitStack() as stack:
         argocd.configure(yaml.safe_load(HEALTH.read_text(encoding="utf-8"))["data"])
         stack.callback(argocd.configure, {})
-        for name in CLUSTERS:
-            spoke = control_plane.spokes[name]
-            argocd.add_cluster_secret(name, spoke.url, spoke.kubeconfig())
-            stack.callback(argocd.remove_cluster_secret, name)
+        stack.enter_context(argocd.knowing(control_plane.spokes.values()))
         installation.label_clusters()
         fleet.render()
         head = fleet.publish("Follow scores")
-        clock = time.monotonic()
         bootstrap = [item for _, item in fleet.objects("argocd")]
         names = tuple(item["metadata"]["name"] for item in bootstrap if item["kind"] == "Application")
         stack.callback(installation.remove)
@@ -169,10 +160,6 @@ def scene(
         wait_until_settled(hub, RECONCILER_APPLICATION, revision=head, health="Progressing")
         scene.start_reconciler()
         scene.settled(head)
-        note(
-            f"Argo CD: {len(names)} Applications over the rendered tree Synced and Healthy after"
-            f" {time.monotonic() - clock:.1f} s"
-        )
         yield scene
 
 

@@ -1,23 +1,25 @@
-"""Branches of the fleet repository that a reconciler keeps: the journal, which has each real move once, and
-the snapshot of the hub, with which simulate says what OCM decided.
+"""Branches of the fleet repository that a reconciler keeps: the journal, which has each real move once, the
+snapshot of the hub, with which simulate says what OCM decided, and proposals of clusters that joined.
 """
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from gitops_dsf.journal.record import Record, read
-from tests.hub.controlplane.api import Client
+from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitrepository import git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, write_fleet
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, cluster, write_fleet
 from tests.hub.scenario.installation import installed
+from tests.hub.scenario.placements import prefer, remove_clusters
 from tests.hub.scenario.reconciling import FAST, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 
@@ -25,6 +27,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 JOURNAL, STATE = "gitops-dsf-journal", "gitops-dsf-state"
+JOINED = "joined"
 
 
 @dataclass(kw_only=True)
@@ -36,17 +39,15 @@ class BranchPlane(ScoredPlane):
         """Settings of the reconciler."""
         enabled = {"enabled": True, "intervalSeconds": 10}
         branches = {"journal": {**enabled, "branch": JOURNAL}, "state": {**enabled, "branch": STATE}}
-        return {"git": {"url": self.fleet.repository.url}, "reconciler": branches}
+        proposals = {"kinds": ["Inventory"], "intervalSeconds": 5}
+        return {"git": {"url": self.fleet.repository.url}, "reconciler": {**branches, "proposals": proposals}}
 
     def moves_to(self, cluster: str) -> None:
         """OCM decides for this cluster, because its score is the best."""
-        for each in CLUSTERS:
-            self.publish_score(each, RESOURCE, {SCORE: 90 if each == cluster else 5}, seconds=900)
-        wait_for(
-            lambda: self.decision_of(APPLICATION) == [cluster],
-            what=f"OCM decides for {cluster}",
-            seen=lambda: self.decision_of(APPLICATION),
-        )
+        prefer(self.hub, APPLICATION, cluster, seconds=900)
+
+    def proposals(self) -> list[str]:
+        return sorted(self.fleet.repository.branches().keys() - {"main", JOURNAL, STATE})
 
     def held(self, branch: str, path: str) -> str:
         """A file of a branch; empty where there is none yet."""
@@ -78,11 +79,18 @@ class BranchPlane(ScoredPlane):
 def scene(
     control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
 ) -> Iterator[BranchPlane]:
-    """The application is on cluster1, then a reconciler begins, and then the application moves."""
+    """The application is on cluster1, then a reconciler begins, the application moves, and a cluster
+    joins.
+    """
     fleet = Fleet(repository=git_server.create("branches"), name="branches")
     write_fleet(fleet, clusters=list(CLUSTERS))
     fleet.render()
-    with installed(fleet, control_plane, clusters=CLUSTERS):
+    with installed(fleet, control_plane, clusters=CLUSTERS), ExitStack() as stack:
+        listed = fleet.root.parent / "clusters.json"
+        listed.write_text(control_plane.kubectl("get", "managedclusters", "-o", "json"), encoding="utf-8")
+        imported = fleet.run("import", "--from", str(listed))
+        assert imported.returncode == 0, imported.stderr
+        fleet.publish("A fleet")
         scene = BranchPlane(plane=control_plane, hub=hub, fleet=fleet)
         scene.moves_to("cluster1")
         with reconciling(control_plane, spec=scene.spec, speed=FAST) as reconciler:
@@ -104,10 +112,23 @@ def scene(
                 what="both branches follow",
                 seen=reconciler.process.tail,
             )
-            age = reconciler.metric("state_age_seconds")
-            assert age is not None
-            assert age < 60
+            assert (reconciler.metric("state_age_seconds") or 0.0) < 60
+            assert scene.proposals() == []
+            hub.create(joining())
+            stack.callback(remove_clusters, control_plane, (JOINED,))
+            wait_for(
+                lambda: len(scene.proposals()) == 1 and reconciler.metric("proposal_open", kind="inventory"),
+                what="its file is proposed",
+                seen=reconciler.process.tail,
+            )
+            assert reconciler.metric("proposals_total", kind="inventory", outcome="pushed") == 1
         yield scene
+
+
+def joining() -> Object:
+    item = cluster(JOINED, fleet="branches")
+    item["metadata"]["labels"]["tier"] = "gold"
+    return item
 
 
 def test_a_real_move_is_explained_as_ocm_decided_it(scene: BranchPlane) -> None:
@@ -122,7 +143,7 @@ def test_a_real_move_is_explained_as_ocm_decided_it(scene: BranchPlane) -> None:
 
     scene.fetch(JOURNAL)
     shown = scene.fleet.run("log", APPLICATION)
-    assert shown.code == 0, shown.stderr
+    assert shown.returncode == 0, shown.stderr
     assert "moved from cluster1 to cluster2" in shown.stdout
     assert "cluster cluster2: selected" in shown.stdout
 
@@ -136,8 +157,23 @@ def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: Branch
 
     scene.fetch(STATE)
     ran = scene.fleet.run("simulate", "--state-branch", STATE, "-o", "json")
-    assert ran.code == 0, ran.stderr
+    assert ran.returncode == 0, ran.stderr
     placements = json.loads(ran.stdout)["placements"]
     shown = next(item for item in placements if item["placement"].endswith(APPLICATION))
     assert shown["ranked"] == ["cluster2"]
     assert shown["scores"]["cluster2"] > shown["scores"]["cluster1"]
+
+
+def test_a_cluster_that_joined_comes_back_as_a_branch_and_nothing_else_does(scene: BranchPlane) -> None:
+    """OCM gives clusters labels and claims of its own."""
+    (branch,) = scene.proposals()
+    assert branch.startswith("gitops-dsf/inventory-")
+    changed = git("diff", "--name-only", f"main...{branch}", folder=scene.fleet.repository.bare).split()
+    assert changed == [f"clusters/{JOINED}.yaml"]
+    assert "tier: gold" in scene.fleet.repository.read(f"clusters/{JOINED}.yaml", branch=branch)
+    scene.fetch(branch)
+    git("checkout", "--quiet", f"origin/{branch}", folder=scene.fleet.root)
+    try:
+        assert scene.fleet.run("validate").returncode == 0
+    finally:
+        git("checkout", "--quiet", "main", folder=scene.fleet.root)

@@ -10,22 +10,26 @@ from typing import Any
 
 import pytest
 
-from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.api import ApiError, Client, Object, is_true
 from tests.hub.controlplane.manifests import namespace as namespace_object
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import cluster as cluster_document
 from tests.hub.scenario.placements import (
     PLACEMENT,
     SCORE,
+    SET_LABEL,
     binding,
     builtin,
     clusters_in_set,
+    clusters_of,
     condition,
     decided,
     exact,
     pages,
     placement,
     publish,
+    remove_clusters,
     score_prioritizer,
 )
 
@@ -52,8 +56,8 @@ def clusters(control_plane: ControlPlane, hub: Client) -> Iterator[tuple[str, ..
 class Hand:
     """A person who writes Placements and scores by hand; what they wrote is taken away after the test."""
 
-    def __init__(self, hub: Client, prefix: str) -> None:
-        self.hub, self._prefix, self._number = hub, prefix, 0
+    def __init__(self, plane: ControlPlane, prefix: str) -> None:
+        self.plane, self.hub, self._prefix, self._number = plane, plane.hub.admin, prefix, 0
         self.load = f"{prefix}-load"
         """Scores of a name of their own: OCM's cache could still hold those that the test before took away.
         """
@@ -101,8 +105,10 @@ class Hand:
 
 
 @pytest.fixture
-def hand(clusters: tuple[str, ...], hub: Client, request: pytest.FixtureRequest) -> Iterator[Hand]:
-    hand = Hand(hub, f"hazard-{zlib.crc32(request.node.name.encode())}")
+def hand(
+    clusters: tuple[str, ...], control_plane: ControlPlane, request: pytest.FixtureRequest
+) -> Iterator[Hand]:
+    hand = Hand(control_plane, f"hazard-{zlib.crc32(request.node.name.encode())}")
     yield hand
     hand.leaves()
 
@@ -164,7 +170,7 @@ def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(
     """The process survives, because OCM's start-up switches the crash on panic off unless OPENSHIFT_ON_PANIC
     asks for it.
     """
-    log = control_plane.placement.process.log
+    log = control_plane.processes.running["placement"].log
     start = log.stat().st_size
 
     def panics() -> int:
@@ -217,6 +223,35 @@ def test_a_name_over_63_bytes_is_never_decided_and_nothing_says_why(hand: Hand) 
     )
 
 
+@pytest.mark.soak
+def test_a_cluster_that_joins_more_than_a_hundred_shifts_their_pages(hub: Client, hand: Hand) -> None:
+    """Nobody says that they are available, so all of them have OCM's taint."""
+    crowd = tuple(f"crowd-{number:03}" for number in range(102))
+    predicate = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"crowd": "yes"}}}}
+
+    def joins(name: str) -> None:
+        item = cluster_document(name, fleet=NAMESPACE)
+        item["metadata"]["labels"] = {SET_LABEL: NAMESPACE, "crowd": "yes"}
+        hub.create(item)
+
+    def decisions(count: int) -> list[list[str]]:
+        found = sorted(pages(hub, name, namespace=NAMESPACE), key=lambda page: str(page["metadata"]["name"]))
+        return [clusters_of(page) for page in found] if len(hand.decided(name)) == count else []
+
+    for each in crowd[1:]:
+        joins(each)
+    try:
+        tolerations = [{"operator": "Exists"}]
+        name = hand.places(predicates=[predicate], tolerations=tolerations, prioritizerPolicy=exact())
+        first = wait_for(lambda: decisions(101), what="all are decided")
+        joins(crowd[0])
+        second = wait_for(lambda: decisions(102), what="the newcomer is decided")
+        assert [len(page) for page in first] == [100, 1]
+        assert set(first[0]) - set(second[0]) == {crowd[100]}, "one moved from the first page to the second"
+    finally:
+        remove_clusters(hand.plane, crowd)
+
+
 def test_a_binding_must_be_named_as_its_set(hub: Client, clusters: tuple[str, ...]) -> None:
     with pytest.raises(
         ApiError, match="The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet"
@@ -267,11 +302,23 @@ def test_without_steady_one_point_moves_the_decision_and_with_it_a_hundred_do_no
 
 
 def test_an_expired_score_passes_cel_and_counts_nothing_in_a_prioritizer(hand: Hand) -> None:
-    publish(hand.hub, C, hand.load, {"cpu": 100}, valid_until="2020-01-01T00:00:00Z")
+    publish(hand.hub, C, hand.load, {"cpu": 100}, seconds=-3600)
     exists = f'managedCluster.scores("{hand.load}").exists(s, s.name == "cpu")'
     predicate = {"requiredClusterSelector": {"celSelector": {"celExpressions": [exists]}}}
     hand.sees(hand.places(predicates=[predicate], prioritizerPolicy=exact()), C)
     hand.sees(hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu)), A)
+
+
+def test_a_score_that_expires_counts_nothing_but_only_when_ocm_looks(hand: Hand) -> None:
+    hand.scores(a={"cpu": 90}, b={"cpu": 50})
+    name = hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu))
+    hand.sees(name, A)
+    until = int(time.time()) + 5
+    publish(hand.hub, A, hand.load, {"cpu": 90}, seconds=until - time.time())
+    time.sleep(max(0.0, until + 1 - time.time()))
+    hold_for(lambda: hand.decided(name) == [A], what="nothing happens when the score expires", seconds=4)
+    hand.hub.patch(PLACEMENT, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace=NAMESPACE)
+    hand.sees(name, B)
 
 
 def test_cel_is_not_asked_again_when_a_score_changes(hand: Hand) -> None:
@@ -371,8 +418,7 @@ def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(
 
 
 def applied(hub: Client, name: str) -> bool:
-    conditions = hub.get(WORK, name, namespace="cluster1").get("status", {}).get("conditions") or []
-    return any(one["type"] == "Applied" and one["status"] == "True" for one in conditions)
+    return is_true(hub.get(WORK, name, namespace="cluster1"), "Applied")
 
 
 def config_map(name: str, value: str) -> Object:

@@ -7,15 +7,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.api import ApiError, Client, Object, condition
 from tests.hub.controlplane.kubeconfig import Identity
+from tests.hub.controlplane.manifests import HUB_NAMESPACE, namespace
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
-from tests.hub.controlplane.tinyaddon import ADDON, grant_to_addon_manager, managed_cluster_addon, tiny_addon
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.placements import CLUSTER, SCORE, clusters_in_set, exact, placement
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm")]
 
+ADDON = "addon.open-cluster-management.io/v1alpha1"
 WORK = "work.open-cluster-management.io/v1/ManifestWork"
 INSTALLED = f"{ADDON}/ManagedClusterAddOn"
 DEFINITION = f"{ADDON}/ClusterManagementAddOn"
@@ -24,6 +25,96 @@ CONFIG = f"{ADDON}/AddOnDeploymentConfig"
 ROLE = "rbac.authorization.k8s.io/v1/ClusterRole"
 BINDING = "rbac.authorization.k8s.io/v1/ClusterRoleBinding"
 SPOKES = ("cluster1", "cluster2")
+
+
+def tiny_addon(addon: str) -> list[Object]:
+    """An add-on whose agent may read and create scores in its cluster's namespace on the hub, installed by
+    hand per cluster.
+    """
+    role = f"{addon}-agent"
+    labels = {"app": f"{addon}-agent"}
+    container = {"name": "agent", "image": "example.invalid/agent:1"}
+    pod = {"serviceAccountName": f"{addon}-agent", "containers": [container]}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": f"{addon}-agent", "namespace": addon},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": f"{addon}-agent", "namespace": addon},
+    }
+    permission = {"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role}}
+    return [
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": role},
+            "rules": [
+                {
+                    "apiGroups": [CLUSTER],
+                    "resources": ["addonplacementscores"],
+                    "verbs": ["get", "list", "create"],
+                }
+            ],
+        },
+        {
+            "apiVersion": ADDON,
+            "kind": "AddOnTemplate",
+            "metadata": {"name": f"{addon}-1"},
+            "spec": {
+                "addonName": addon,
+                "agentSpec": {"workload": {"manifests": [namespace(addon), account, deployment]}},
+                "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": [permission]}}],
+            },
+        },
+        {
+            "apiVersion": ADDON,
+            "kind": "ClusterManagementAddOn",
+            "metadata": {"name": addon},
+            "spec": {
+                "installStrategy": {"type": "Manual"},
+                "supportedConfigs": [
+                    {
+                        "group": "addon.open-cluster-management.io",
+                        "resource": "addontemplates",
+                        "defaultConfig": {"name": f"{addon}-1"},
+                    }
+                ],
+            },
+        },
+    ]
+
+
+def managed_cluster_addon(addon: str, cluster: str) -> Object:
+    return {
+        "apiVersion": ADDON,
+        "kind": "ManagedClusterAddOn",
+        "metadata": {"name": addon, "namespace": cluster},
+        "spec": {},
+    }
+
+
+def grant_to_addon_manager(addon: str) -> Object:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"{addon}-addon-manager"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"{addon}-agent"},
+        "subjects": [
+            {
+                "kind": "ServiceAccount",
+                "name": "addon-manager-controller-sa",
+                "namespace": HUB_NAMESPACE,
+            }
+        ],
+    }
 
 
 def definition(items: list[Object], kind: str) -> Object:
@@ -110,9 +201,8 @@ def test_the_add_on_manager_gives_no_rights_that_it_lacks(hub: Client) -> None:
         )
 
 
-def registration(hub: Client, addon: str) -> Object:
-    found = hub.get(INSTALLED, addon, namespace="cluster1").get("status", {}).get("conditions") or []
-    return next((one for one in found if one["type"] == "RegistrationApplied"), {})
+def registration(hub: Client, addon: str) -> dict[str, str]:
+    return condition(hub.get(INSTALLED, addon, namespace="cluster1"), "RegistrationApplied")
 
 
 def test_two_current_cluster_permissions_collide(hub: Client) -> None:

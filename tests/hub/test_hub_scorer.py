@@ -12,20 +12,18 @@ import pytest
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.render.hubscorer import NAME
 from tests.hub.controlplane.api import ApiError, Client, Object
-from tests.hub.controlplane.applications import refresh_set
+from tests.hub.controlplane.applications import copies, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import obtain
-from tests.hub.controlplane.exporter import LoadExporter
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
-from tests.hub.controlplane.prometheus import start_prometheus
-from tests.hub.controlplane.waiting import hold_for, wait_for
-from tests.hub.scenario.agentprogram import AgentProgram
+from tests.hub.controlplane.prometheus import LoadExporter, start_prometheus
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.agents import HUB_NAMESPACE, AgentProgram, hub_scorer
 from tests.hub.scenario.clusterdns import ClusterDns
 from tests.hub.scenario.fleet import (
     APPLICATION,
-    PROMETHEUS,
     RESOURCE,
     SCORE,
     SCORER,
@@ -33,29 +31,25 @@ from tests.hub.scenario.fleet import (
     scorer,
     write_fleet,
 )
-from tests.hub.scenario.hubscorer import HUB_NAMESPACE, hub_scorer
-from tests.hub.scenario.installation import ADDON, DECISION, PLACEMENT_LABEL, Installation, installed
-from tests.hub.scenario.installation import SCORE as SCORES
-from tests.hub.scenario.spokeagent import spoke_agent
-from tests.hub.test_agent_rights import granted
+from tests.hub.scenario.installation import ADDON, Installation, installed
+from tests.hub.scenario.placements import SCORE as SCORES
+from tests.hub.scenario.placements import wait_for_decision
+from tests.hub.test_agent_rights import SCORE_RIGHTS, SUSPENDED_RIGHT
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus")]
 
 CLUSTERS = ("cluster1", "cluster2")
 CENTRAL = "thanos-query.monitoring.svc:9090"
-ON_SPOKES, ON_HUB = "mem-headroom", "disk-headroom"
-APPLICATIONS = "argoproj.io/v1alpha1/Application"
 AGENTS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 OURS = {**AGENTS, "gitops-dsf.io/runs-on": "Hub"}
 
 
 @dataclass(kw_only=True)
 class Scene:
-    """A fleet whose score comes from the hub, and another score from the spokes."""
+    """A fleet whose score comes from the hub."""
 
     installation: Installation
     environment: dict[str, str]
-    spoke_environment: dict[str, str]
     hub: Client
     load: dict[str, LoadExporter] = field(default_factory=dict)
 
@@ -74,20 +68,8 @@ class Scene:
         items = (self.find(cluster) or {}).get("status", {}).get("scores", [])
         return next((item["value"] for item in items if item["name"] == SCORE), None)
 
-    def decision(self) -> list[str]:
-        pages = self.hub.list(DECISION, namespace="argocd", labels=f"{PLACEMENT_LABEL}={APPLICATION}")
-        return [one["clusterName"] for page in pages for one in page.get("status", {}).get("decisions", [])]
-
     def applications(self) -> list[str]:
-        items = self.hub.list(
-            APPLICATIONS, namespace="argocd", labels=f"gitops-dsf.io/application={APPLICATION}"
-        )
-        return sorted(item["spec"]["destination"]["name"] for item in items)
-
-    def runs_on(self, place: str) -> None:
-        """Changes the fleet repository and brings the hub to it."""
-        self.installation.fleet.write(f"scorers/{SCORER}.yaml", moved(place))
-        self.installation.sync()
+        return sorted(copies(self.hub, APPLICATION))
 
     def delete_scores(self) -> None:
         for cluster in CLUSTERS:
@@ -95,10 +77,10 @@ class Scene:
                 self.hub.delete(SCORES, item["metadata"]["name"], namespace=cluster)
 
 
-def moved(place: str) -> Object:
-    """The scorer on the hub or on the spokes. The score is the headroom times 100, and on the spokes 7."""
+def on_the_hub() -> Object:
+    """The scorer of the fleet. The score is the headroom times 100."""
     found = scorer(
-        runsOn=place,
+        runsOn="Hub",
         source={
             "host": f"http://{CENTRAL}",
             "params": {"query": "1 - avg by (cluster) (cpu_load)"},
@@ -109,16 +91,6 @@ def moved(place: str) -> Object:
     )
     for key in ("configURL", "configSyncMode"):
         del found["spec"][key]
-    if place == "Spokes":
-        found["spec"]["source"] = {"host": f"http://{PROMETHEUS}", "params": {"query": "vector(0.07)"}}
-    return found
-
-
-def staying(name: str, place: str) -> Object:
-    """A scorer that keeps the agents or the hub scorer installed."""
-    found = moved(place)
-    found["metadata"]["name"] = name
-    found["spec"]["scoring"]["params"]["name"] = name
     return found
 
 
@@ -152,15 +124,12 @@ def scene(
     folder = tmp_path_factory.mktemp("hubscoring")
     fleet = Fleet(repository=git_server.create("hubscoring"), name="hubscoring")
     write_fleet(fleet, clusters=list(CLUSTERS))
-    fleet.write(f"scorers/{SCORER}.yaml", moved("Hub"))
+    fleet.write(f"scorers/{SCORER}.yaml", on_the_hub())
     fleet.render()
     fleet.publish("Score on the hub")
     processes = control_plane.processes
     with ExitStack() as stack:
-        for cluster in CLUSTERS:
-            spoke = control_plane.spokes[cluster]
-            argocd.add_cluster_secret(cluster, spoke.url, spoke.kubeconfig())
-            stack.callback(argocd.remove_cluster_secret, cluster)
+        stack.enter_context(argocd.knowing(control_plane.spokes.values()))
         central = start_prometheus(
             binaries=obtain("prometheus"),
             processes=processes,
@@ -172,7 +141,7 @@ def scene(
         exporters = {}
         for cluster in CLUSTERS:
             exporters[cluster] = stack.enter_context(LoadExporter())
-            spoke_prometheus = start_prometheus(
+            start_prometheus(
                 binaries=obtain("prometheus"),
                 processes=processes,
                 folder=folder / cluster,
@@ -182,15 +151,14 @@ def scene(
                     "global": {"external_labels": {"cluster": cluster}},
                     "remote_write": [
                         {
-                            "url": f"{central.url}/api/v1/write",
+                            "url": f"{central}/api/v1/write",
                             "queue_config": {"batch_send_deadline": "100ms"},
                         }
                     ],
                 },
             )
             stack.callback(processes.stop, f"prometheus-{cluster}")
-        names = stack.enter_context(ClusterDns({CENTRAL: central.url}))
-        there = stack.enter_context(ClusterDns({PROMETHEUS: spoke_prometheus.url}))
+        names = stack.enter_context(ClusterDns({CENTRAL: central}))
         installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
         wait_for(
             lambda: granted_to_hub_scorer(control_plane, "cluster1"), what="the hub scorer has its rights"
@@ -203,7 +171,6 @@ def scene(
         yield Scene(
             installation=installation,
             environment=names.environment,
-            spoke_environment=there.environment,
             hub=hub,
             load=exporters,
         )
@@ -223,20 +190,6 @@ def running(scene: Scene, tmp_path: Path) -> Iterator[AgentProgram]:
         yield found
 
 
-@pytest.fixture
-def scorers_in_both_places(scene: Scene) -> Iterator[None]:
-    """One more scorer on the spokes and one on the hub. So the agents and the hub scorer stay installed
-    wherever the scorer of the test runs.
-    """
-    fleet = scene.installation.fleet
-    fleet.write(f"scorers/{ON_SPOKES}.yaml", staying(ON_SPOKES, "Spokes"), staying(ON_HUB, "Hub"))
-    scene.installation.sync()
-    yield
-    (fleet.root / f"scorers/{ON_SPOKES}.yaml").unlink()
-    scene.runs_on("Hub")
-    scene.installation.wait_for_no_agents()
-
-
 @pytest.fixture(scope="module")
 def account(scene: Scene) -> Iterator[Client]:
     """The hub scorer's account."""
@@ -244,24 +197,22 @@ def account(scene: Scene) -> Iterator[Client]:
         yield client
 
 
-def granted_to_hub_scorer(plane: ControlPlane, namespace: str) -> set[tuple[str, str]]:
+def granted_to_hub_scorer(plane: ControlPlane, namespace: str) -> set[tuple[str, str, str]]:
     with (
         Client(plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)) as client,
         # Kubernetes grants some rights to every ServiceAccount.
         plane.hub.client(Identity(user="somebody", groups=("system:serviceaccounts",))) as anybody,
     ):
-        return granted(client, namespace) - granted(anybody, namespace)
+        return client.granted(namespace) - anybody.granted(namespace)
 
 
 def test_it_has_exactly_the_rendered_rights(scene: Scene) -> None:
-    scores = {("addonplacementscores", verb) for verb in ("get", "list", "create", "patch", "delete")}
-    scores |= {("addonplacementscores/status", "patch")}
     for namespace, wanted in {
-        "cluster1": scores,
-        "cluster2": scores,
+        "cluster1": SCORE_RIGHTS,
+        "cluster2": SCORE_RIGHTS,
         "argocd": set(),
         "default": set(),
-        HUB_NAMESPACE: {("configmaps/gitops-dsf-suspended", "get")},
+        HUB_NAMESPACE: {SUSPENDED_RIGHT},
     }.items():
         assert granted_to_hub_scorer(scene.plane, namespace) == wanted, namespace
     for cluster in CLUSTERS:
@@ -315,7 +266,7 @@ class TestPolicies:
         try:
             with scene.plane.hub.client(identity) as agent:
                 wait_for(
-                    lambda: ("addonplacementscores", "create") in granted(agent, "cluster2"),
+                    lambda: agent.granted("cluster2") >= SCORE_RIGHTS,
                     what="the agent has rights",
                 )
                 wait_for(
@@ -348,47 +299,9 @@ def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: Ag
     found = scene.find("cluster1")
     assert found is not None
     assert found["metadata"]["labels"] == {**OURS, "gitops-dsf.io/scorer": SCORER}
-    wait_for(lambda: scene.decision() == ["cluster1"], what="OCM decides", seen=scene.decision)
-    refresh_set(scene.hub, APPLICATION, namespace="argocd")
+    wait_for_decision(scene.hub, APPLICATION, "cluster1")
+    refresh_set(scene.hub, APPLICATION)
     wait_for(lambda: "cluster1" in scene.applications(), what="a copy on cluster1", seen=scene.applications)
     scene.set_load(cluster1=0.9, cluster2=0.1)
-    wait_for(lambda: scene.decision() == ["cluster2"], what="the decision moves", seen=scene.decision)
+    wait_for_decision(scene.hub, APPLICATION, "cluster2")
     wait_for(lambda: "cluster2" in scene.applications(), what="a copy on cluster2", seen=scene.applications)
-
-
-@pytest.mark.usefixtures("scorers_in_both_places")
-def test_a_scorer_moves_to_the_spokes_and_back_without_a_gap(
-    scene: Scene, running: AgentProgram, tmp_path: Path
-) -> None:
-    wait_for(
-        lambda: scene.score("cluster1") is not None,
-        what="a score of the hub",
-        seen=running.process.tail,
-    )
-    with spoke_agent(scene.plane, "cluster1", folder=tmp_path, environment=scene.spoke_environment) as agent:
-        wait_for(
-            lambda: scene.hub.find(SCORES, ON_SPOKES, namespace="cluster1"),
-            what="the agent publishes the other score",
-            seen=agent.process.tail,
-        )
-        missed: list[str] = []
-
-        def taken_over(value: int | None, *, by_hub: bool) -> bool:
-            found = scene.find("cluster1")
-            if found is None or not found.get("status", {}).get("scores"):
-                missed.append("gone")
-                return False
-            labelled = "gitops-dsf.io/runs-on" in found["metadata"]["labels"]
-            return labelled is by_hub and (value is None or scene.score("cluster1") == value)
-
-        scene.runs_on("Spokes")
-        wait_for(lambda: taken_over(7, by_hub=False), what="the agent's score", seen=agent.process.tail)
-        hold_for(lambda: taken_over(7, by_hub=False), what="it stays", seconds=5)
-        scene.runs_on("Hub")
-        wait_for(
-            lambda: taken_over(None, by_hub=True),
-            what="the hub's score",
-            seen=running.process.tail,
-        )
-        hold_for(lambda: taken_over(None, by_hub=True), what="it stays", seconds=5)
-        assert not missed

@@ -1,32 +1,34 @@
-"""Our image of the agent as a pod of a real node.
+"""Our images of the agent and of the reconciler as pods of real nodes.
 
 Nothing is simulated but the registration agent of OCM, which would write the Secret with the agent's hub
 credentials. The bridge of the pods enforces no NetworkPolicies, so nothing here says anything about them.
-What needs minutes of a kubelet's patience is soak.
 """
 
+import base64
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
-from tests.hub.controlplane.api import Client, Object
+from gitops_dsf.hub.names import RECONCILER
+from tests.hub.controlplane.api import Client, Object, is_true
+from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import WORKLOAD_CONTROLLERS, Kubernetes
-from tests.hub.controlplane.manifests import namespace as namespace_object
 from tests.hub.controlplane.node import Node, Service, is_ready
-from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.plane import ControlPlane, addon_identity
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.registry import Registry
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario import realimages
+from tests.hub.scenario.agents import HUB_NAMESPACE, wait_for_deployment
 from tests.hub.scenario.fleet import (
     APPLICATION,
     RESOURCE,
@@ -38,27 +40,25 @@ from tests.hub.scenario.fleet import (
     write_fleet,
 )
 from tests.hub.scenario.headroom import HeadroomApi
-from tests.hub.scenario.hubcredentials import HUB_NAME, hub_kubeconfig, secret
-from tests.hub.scenario.installation import ADDON, SCORE, Installation
-from tests.hub.scenario.realimages import Images
-from tests.hub.scenario.spokeagent import wait_for_deployment
+from tests.hub.scenario.installation import ADDON, Installation
+from tests.hub.scenario.placements import SCORE
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "kubelet")]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kubelet")]
 
 CLUSTER = "cluster1"
 SECRET = "api-token"
+EVENT, LEASE = "v1/Event", "coordination.k8s.io/v1/Lease"
+HUB_NAME = "hub-apiserver.example.com"
+"""The hub's name for pods; a Service of their node leads from its port 443 to the API server."""
 USER = 65532
-PROJECTED_SECONDS = 120
-"""The kubelet looks at a pod's volumes at least every 90 s, and its cache follows changes."""
 
 
 @dataclass(kw_only=True)
 class World:
-    """The control plane with a node on the spoke."""
+    """The control plane with a node on the hub and one on the spoke."""
 
     plane: ControlPlane
-    installation: Installation
-    images: Images
+    images: Mapping[str, str]
     api: HeadroomApi
     spoke_node: Node
 
@@ -113,6 +113,47 @@ def container_id(pod: Object) -> str:
     return str(container(pod)["containerID"]).removeprefix("containerd://")
 
 
+def secret(name: str, content: dict[str, bytes]) -> Object:
+    """A Secret in the namespace of the agent."""
+    data = {key: base64.b64encode(value).decode("ascii") for key, value in content.items()}
+    metadata = {"name": name, "namespace": AGENT_NAMESPACE}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
+
+
+def hub_kubeconfig(plane: ControlPlane, cluster: str) -> Object:
+    """The Secret that OCM's registration agent would write: a kubeconfig with the names of the files beside
+    it, and a new client certificate.
+    """
+    identity = addon_identity(cluster=cluster, addon=ADDON_NAME)
+    pair = plane.hub.authority.client(identity.user, identity.groups)
+    kubeconfig = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": "hub",
+                "cluster": {
+                    "server": f"https://{HUB_NAME}:443",
+                    "certificate-authority-data": plane.hub.authority.bundle,
+                },
+            }
+        ],
+        "users": [{"name": "agent", "user": {"client-certificate": "tls.crt", "client-key": "tls.key"}}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "agent", "namespace": cluster}}],
+        "current-context": "hub",
+    }
+    return secret(
+        f"{ADDON_NAME}-hub-kubeconfig",
+        {
+            "kubeconfig": yaml.safe_dump(kubeconfig).encode(),
+            "tls.crt": pair.certificate,
+            "tls.key": pair.key,
+            "cluster-name": cluster.encode(),
+            "agent-name": b"agent1",
+        },
+    )
+
+
 @pytest.fixture(scope="module", autouse=True)
 def possible() -> None:
     realimages.require_nodes()
@@ -123,9 +164,9 @@ def world(
     possible: None,
     kubernetes_binaries: Binaries,
     ocm_binaries: Binaries | None,
+    argocd_binaries: Binaries,
     git_server: GitServer,
     tmp_path_factory: pytest.TempPathFactory,
-    note: Callable[[str], None],
 ) -> Iterator[World]:
     """A control plane of its own: nothing else in the suite expects that Deployments get pods."""
     folder = tmp_path_factory.mktemp("nodes")
@@ -139,32 +180,28 @@ def world(
         kube_controllers=WORKLOAD_CONTROLLERS,
     )
     with plane, ExitStack() as stack:
-        clock = time.monotonic()
         registry = stack.enter_context(Registry(processes=processes, folder=folder / "registry"))
-        images = realimages.publish(registry, kubelet, folder, names=("agent",))
-        note(f"nodes: images built and pushed: {time.monotonic() - clock:.1f} s")
+        sandbox, images = realimages.publish(registry, kubelet, folder, names=("agent", "reconciler"))
         api = stack.enter_context(HeadroomApi(fixed=0.5, token="first"))
-        clock = time.monotonic()
         fleet = Fleet(repository=git_server.create("kubelet"), name="kubelet")
         write_fleet(fleet, clusters=[CLUSTER])
         (fleet.root / f"apps/{APPLICATION}.yaml").unlink()
         chosen = settings(fleet)
-        chosen["spec"]["agent"] = {"image": images.agent}
-        chosen["spec"]["reconciler"] = {"enabled": False}
+        chosen["spec"]["agent"] = {"image": images["agent"]}
+        chosen["spec"]["reconciler"] = {"image": images["reconciler"]}
         fleet.write("gitops-dsf.yaml", chosen)
         fleet.write(f"scorers/{SCORER}.yaml", scorer(secret=SECRET, source={"type": "None"}))
         fleet.render()
         # Not removed at the end, because the control plane ends with it.
         installation = Installation(fleet=fleet, plane=plane, clusters=(CLUSTER,))
-        plane.hub.admin.apply(namespace_object("argocd"))
+        # Its kinds and roles: it does not run.
+        ArgoCD(binaries=argocd_binaries, processes=processes, folder=folder, hub=plane.hub).install()
         installation.label_clusters()
         installation.apply()
         wait_for_deployment(plane, CLUSTER)
         spoke = plane.spokes[CLUSTER]
         spoke.admin.apply(secret(SECRET, {"token": b"first"}))
         spoke.admin.apply(hub_kubeconfig(plane, CLUSTER))
-        note(f"nodes: add-on delivered: {time.monotonic() - clock:.1f} s")
-        clock = time.monotonic()
         port = int(registry.authority.rpartition(":")[2])
         host, _, scoring_port = SCORING.rpartition(":")
         common = (
@@ -172,29 +209,28 @@ def world(
             Service(name=host, ports={int(scoring_port): api.authority}),
             Service(name=HUB_NAME, ports={443: plane.hub.url.removeprefix("https://")}),
         )
-        node = stack.enter_context(
-            Node(
-                name=f"{CLUSTER}-node",
-                server=spoke,
-                binaries=kubelet,
-                processes=processes,
-                folder=folder / f"{CLUSTER}-node",
-                sandbox_image=images.sandbox,
-                services=common,
-                number=1,
+        nodes = [
+            stack.enter_context(
+                Node(
+                    name=f"{server.name}-node",
+                    server=server,
+                    binaries=kubelet,
+                    processes=processes,
+                    folder=folder / f"{server.name}-node",
+                    sandbox_image=sandbox,
+                    services=common,
+                    number=number,
+                )
             )
-        )
-        note(f"nodes: ready: {time.monotonic() - clock:.1f} s")
+            for number, server in enumerate((spoke, plane.hub), start=1)
+        ]
         running = World(
             plane=plane,
-            installation=installation,
             images=images,
             api=api,
-            spoke_node=node,
+            spoke_node=nodes[0],
         )
-        clock = time.monotonic()
         running.agent()
-        note(f"nodes: the agent's pod is ready: {time.monotonic() - clock:.1f} s")
         processes.check_listeners()
         yield running
     left = processes.left_behind()
@@ -204,19 +240,34 @@ def world(
 def test_the_agent_runs_from_our_image_and_its_add_on_is_available(world: World) -> None:
     """The status of the Deployment is the kubelet's, not ours."""
     pod = world.agent()
-    assert container(pod)["image"] == world.images.agent
+    assert container(pod)["image"] == world.images["agent"]
     world.expect(0.4)
     wait_for(
-        lambda: (
-            "True"
-            in [
-                one["status"]
-                for one in world.hub.get(ADDON, ADDON_NAME, namespace=CLUSTER)["status"].get("conditions", [])
-                if one["type"] == "Available"
-            ]
-        ),
+        lambda: is_true(world.hub.get(ADDON, ADDON_NAME, namespace=CLUSTER), "Available"),
         what="the add-on is Available",
         seen=lambda: world.hub.get(ADDON, ADDON_NAME, namespace=CLUSTER),
+    )
+
+
+def test_the_reconciler_runs_from_our_image_and_leads(world: World) -> None:
+    """Ready: it has read the hub, with the account and in the pod that we render."""
+
+    def pods() -> list[Object]:
+        return world.hub.list(
+            "v1/Pod", namespace=HUB_NAMESPACE, labels=f"app.kubernetes.io/name={RECONCILER}"
+        )
+
+    ready = wait_for(
+        lambda: [pod for pod in pods() if is_ready(pod)],
+        what="a pod of the reconciler is ready",
+        seen=lambda: ([pod.get("status") for pod in pods()], world.hub.list(EVENT, namespace=HUB_NAMESPACE)),
+    )
+    assert {container(pod)["image"] for pod in ready} == {world.images["reconciler"]}
+    wait_for(
+        lambda: world.hub.get(LEASE, RECONCILER, namespace=HUB_NAMESPACE)["spec"][
+            "holderIdentity"
+        ].startswith(tuple(pod["metadata"]["name"] for pod in pods())),
+        what="one of its pods leads",
     )
 
 
@@ -255,41 +306,6 @@ def test_the_pages_of_the_agent_answer_on_the_pods_address(world: World) -> None
     )
 
 
-@pytest.mark.soak
-def test_the_kubelet_projects_a_changed_configuration(world: World, note: Callable[[str], None]) -> None:
-    """The file changes without a restart of the pod."""
-    pod = world.agent()
-    (process,) = world.spoke_node.processes_of(container_id(pod))
-    file = Path(f"/proc/{process}/root/etc/dynamic-scoring/summaries")
-    before = file.read_text(encoding="utf-8")
-    fleet = world.installation.fleet
-    seconds = 901 if "902" in before else 902
-    changed = scorer(secret=SECRET, source={"type": "None"}, scoreTTLSeconds=seconds)
-    fleet.write(f"scorers/{SCORER}.yaml", changed)
-    fleet.render()
-    clock = time.monotonic()
-    world.installation.apply()
-    wait_for(lambda: str(seconds) in config_map(world), what="the ConfigMap on the spoke has the change")
-    delivered = time.monotonic()
-    wait_for(
-        lambda: file.read_text(encoding="utf-8") != before,
-        what="the kubelet projects the change",
-        timeout=PROJECTED_SECONDS,
-    )
-    note(
-        f"nodes: a changed ConfigMap is on the spoke after {delivered - clock:.1f} s, and in the pod"
-        f" {time.monotonic() - delivered:.1f} s later"
-    )
-    assert world.agent()["metadata"]["uid"] == pod["metadata"]["uid"]
-    assert container(world.agent())["restartCount"] == container(pod)["restartCount"]
-    world.expect(0.6)
-
-
-def config_map(world: World) -> str:
-    found = world.spoke.get("v1/ConfigMap", "dynamic-scoring-config", namespace=AGENT_NAMESPACE)
-    return str(found["data"]["summaries"])
-
-
 def test_a_token_in_a_secret_rotates(world: World) -> None:
     world.agent()
     world.expect(0.3)
@@ -301,12 +317,11 @@ def test_a_token_in_a_secret_rotates(world: World) -> None:
     world.expect(0.7)
 
 
-def test_scores_go_on_after_the_agent_was_killed(world: World, note: Callable[[str], None]) -> None:
+def test_scores_go_on_after_the_agent_was_killed(world: World) -> None:
     """The kubelet starts the container again, and the same pod goes on."""
     pod = world.agent()
     (process,) = world.spoke_node.processes_of(container_id(pod))
     os.kill(process, signal.SIGKILL)
-    clock = time.monotonic()
     wait_for(
         lambda: any(
             container(one)["restartCount"] > container(pod)["restartCount"]
@@ -316,5 +331,4 @@ def test_scores_go_on_after_the_agent_was_killed(world: World, note: Callable[[s
         what="the kubelet started the container again",
         seen=world.evidence,
     )
-    note(f"nodes: the agent is ready again {time.monotonic() - clock:.1f} s after SIGKILL")
     world.expect(0.8)

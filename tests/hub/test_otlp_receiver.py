@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.urls import RECEIVER_PORT
@@ -22,7 +25,10 @@ from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
+from tests.hub.controlplane.processes import answering
+from tests.hub.controlplane.prometheus import ask
 from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.agents import DEPLOYMENT, AgentProgram, spoke_agent, wait_for_deployment
 from tests.hub.scenario.clusterdns import ClusterDns
 from tests.hub.scenario.fleet import (
     RESOURCE,
@@ -35,13 +41,15 @@ from tests.hub.scenario.fleet import (
     settings,
 )
 from tests.hub.scenario.headroom import HeadroomApi
-from tests.hub.scenario.installation import SCORE, installed
-from tests.hub.scenario.receiver import IMAGE, ask, exporting, listen_on, wait_until_ready
-from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent, wait_for_deployment
+from tests.hub.scenario.installation import installed
+from tests.hub.scenario.placements import SCORE
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus")]
 
 COLLECTED, OTHER = "cluster1", "cluster2"
+IMAGE = "quay.io/prometheus/prometheus:v3.16.0"
+NEVER = 3_600_000
+"""Milliseconds between two exports of a test's metrics, which it sends itself."""
 QUERY = 'label_replace(sum by (k8s_node_name) (cpu_load_ratio), "node", "$1", "k8s_node_name", "(.+)")'
 
 
@@ -50,16 +58,10 @@ class Cluster:
     """The spoke with the receiver, and what pushes to it."""
 
     spoke: Client
-    agent: SpokeAgent
+    agent: AgentProgram
     nodes: dict[str, MeterProvider]
     receiver: str
     """Its URL."""
-
-    def push(self, **loads: float) -> None:
-        """One load for each node, exported at once."""
-        for node, load in loads.items():
-            self.nodes[node].get_meter("test").create_gauge("cpu.load", unit="1").set(load)
-            assert self.nodes[node].force_flush()
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,7 @@ def collected(
             item["metadata"]["labels"]["collector"] = "yes"
         fleet.write(f"clusters/{name}.yaml", item)
     ran = fleet.run("render", "--allow-shrink")
-    assert ran.code == 0, ran.stdout + ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     with ExitStack() as stack:
         api = stack.enter_context(HeadroomApi())
         stack.enter_context(installed(fleet, control_plane, clusters=(COLLECTED, OTHER)))
@@ -101,7 +103,8 @@ def collected(
             lambda: spoke.find("v1/ConfigMap", OTLP, namespace=AGENT_NAMESPACE),
             what="the receiver's configuration is on the spoke",
         )
-        receiver = f"http://127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{free_port()}"
+        receiver = f"http://{address}"
         # The agent and the receiver share the network of their pod, in which this is port 9090.
         names = stack.enter_context(ClusterDns({f"127.0.0.1:{RECEIVER_PORT}": receiver, SCORING: api.url}))
         agent = stack.enter_context(
@@ -109,9 +112,16 @@ def collected(
                 control_plane, COLLECTED, folder=folder, environment=names.environment | {"NO_PROXY": "none"}
             )
         )
-        start(control_plane, agent, receiver)
+        # The container as a process, with its rendered flags; only the address is this machine's.
+        process = agent.pod.start(
+            [obtain("prometheus").path("prometheus")],
+            container=CONTAINER,
+            name="otlp-receiver",
+            instead={f"--web.listen-address=:{RECEIVER_PORT}": f"--web.listen-address={address}"},
+        )
         stack.callback(control_plane.processes.stop, "otlp-receiver")
-        nodes = {node: exporting(receiver, k8s__node__name=node) for node in ("n1", "n2")}
+        control_plane.processes.ready(process, answering(f"{receiver}/-/ready"))
+        nodes = {node: exporting(receiver, node) for node in ("n1", "n2")}
         for provider in nodes.values():
             stack.callback(provider.shutdown)
         yield Cluster(spoke=spoke, agent=agent, nodes=nodes, receiver=receiver)
@@ -123,27 +133,23 @@ def sidecar(spoke: Client) -> Object | None:
     return next((one for one in found.get("initContainers", []) if one["name"] == CONTAINER), None)
 
 
-def start(plane: ControlPlane, agent: SpokeAgent, url: str) -> None:
-    """Starts the container as a process, with its rendered flags; only the address is this machine's."""
-    process = agent.pod.start(
-        [obtain("prometheus").path("prometheus")],
-        container=CONTAINER,
-        name="otlp-receiver",
-        instead=listen_on(url),
+def exporting(receiver: str, node: str) -> MeterProvider:
+    """Meters of one node; `force_flush` pushes their values."""
+    exporter = OTLPMetricExporter(endpoint=f"{receiver}/api/v1/otlp/v1/metrics")
+    return MeterProvider(
+        metric_readers=[PeriodicExportingMetricReader(exporter, export_interval_millis=NEVER)],
+        resource=Resource({"k8s.node.name": node}),
+        shutdown_on_exit=False,
     )
-    wait_until_ready(plane.processes, process, url)
 
 
-def test_the_cluster_with_the_scorer_has_the_receiver_and_the_other_has_not(
+def test_the_cluster_with_the_scorer_has_the_receiver_without_credentials_and_the_other_has_none(
     collected: Cluster, control_plane: ControlPlane
 ) -> None:
-    assert sidecar(collected.spoke) is not None
-    assert sidecar(control_plane.spokes[OTHER].admin) is None
-    assert control_plane.spokes[OTHER].admin.find("v1/Service", OTLP, namespace=AGENT_NAMESPACE) is None
+    other = control_plane.spokes[OTHER].admin
+    assert sidecar(other) is None
+    assert other.find("v1/Service", OTLP, namespace=AGENT_NAMESPACE) is None
     assert collected.spoke.find("v1/Service", OTLP, namespace=AGENT_NAMESPACE) is not None
-
-
-def test_ocm_gives_the_receiver_no_credentials(collected: Cluster) -> None:
     found = sidecar(collected.spoke)
     assert found is not None
     assert found["restartPolicy"] == "Always"
@@ -155,21 +161,19 @@ def test_ocm_gives_the_receiver_no_credentials(collected: Cluster) -> None:
 
 
 def test_pushed_metrics_become_a_score_on_the_hub(collected: Cluster, hub: Client) -> None:
-    collected.push(n1=0.2, n2=0.75)
-
-    def scores() -> dict[str, int]:
-        collected.push(n1=0.2, n2=0.75)
+    def scores() -> list[int]:
+        for node, load in (("n1", 0.2), ("n2", 0.75)):
+            collected.nodes[node].get_meter("test").create_gauge("cpu.load", unit="1").set(load)
+            assert collected.nodes[node].force_flush()
         found = hub.find(SCORE, RESOURCE, namespace=COLLECTED) or {}
-        return {item["name"]: item["value"] for item in found.get("status", {}).get("scores", [])}
+        return sorted(item["value"] for item in found.get("status", {}).get("scores", []))
 
     wait_for(
         lambda: len(scores()) == 2,
         what="the agent publishes both nodes",
         seen=lambda: (scores(), collected.agent.ready()),
     )
-    assert all(
-        abs(value - wanted) <= 1 for value, wanted in zip(sorted(scores().values()), (25, 80), strict=True)
-    )
+    assert all(abs(value - wanted) <= 1 for value, wanted in zip(scores(), (25, 80), strict=True))
 
 
 def test_gauges_get_the_suffix_of_their_unit_and_sums_get_total(collected: Cluster) -> None:

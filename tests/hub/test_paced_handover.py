@@ -3,22 +3,22 @@ and the old one is gone, and OCM leaves a lost cluster also then.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 
 import pytest
 
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.ledger import Ledger, Phase, read_ledger
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
-from tests.hub.scenario.fleet import RESOURCE, SCORE, Fleet, settings
-from tests.hub.scenario.installation import installed
+from tests.hub.scenario.fleet import RESOURCE, SCORE
 from tests.hub.scenario.placements import MANAGED_CLUSTER, publish
+from tests.hub.scenario.placements import SCORE as SCORES
 from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, reconciling
-from tests.hub.test_moves import CLUSTERS, FLEET, GOOD, NAME, MovePlane, workload_files, write_moving_fleet
+from tests.hub.test_moves import CLUSTERS, GOOD, NAME, MovePlane, moving
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
@@ -26,29 +26,12 @@ PACE: Object = {"concurrent": 1, "settleSeconds": 5, "cooldownSeconds": 0}
 
 
 @pytest.fixture(scope="module")
-def scene(
-    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
-) -> Iterator[MovePlane]:
-    fleet = Fleet(repository=git_server.create("paced-handover"), name=FLEET)
-    workload = git_server.create("paced-workload")
-    workload.commit(workload_files({}))
-    write_moving_fleet(fleet, workload.url)
-    document = settings(fleet)
-    document["spec"]["pace"] = PACE
-    fleet.write("gitops-dsf.yaml", document)
-    fleet.render()
-    with ExitStack() as stack:
+def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer) -> Iterator[MovePlane]:
+    with moving(control_plane, argocd, git_server, "paced-handover", pace=PACE) as found:
+        yield found
+        found.hub.delete("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE)
         for name in CLUSTERS:
-            spoke = control_plane.spokes[name]
-            argocd.add_cluster_secret(name, spoke.url, spoke.kubeconfig())
-            stack.callback(argocd.remove_cluster_secret, name)
-        stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
-        yield MovePlane(plane=control_plane, hub=hub, workload=workload)
-        hub.delete("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE)
-        for name in CLUSTERS:
-            hub.delete(
-                "cluster.open-cluster-management.io/v1alpha1/AddOnPlacementScore", MOVES_SCORE, namespace=name
-            )
+            found.hub.delete(SCORES, MOVES_SCORE, namespace=name)
 
 
 def ledger(scene: MovePlane) -> Ledger:

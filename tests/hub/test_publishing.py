@@ -4,6 +4,8 @@ The registry is a real one with TLS and a password. Two things stand in for the 
 small, and cosign signs with a key, because signatures without keys need a public service.
 """
 
+import base64
+import itertools
 import json
 import os
 import shutil
@@ -173,24 +175,22 @@ def test_a_tag_has_an_image_for_each_architecture(published: Published) -> None:
         assert {one["platform"]["os"] for one in index["manifests"]} == {"linux"}
 
 
-@pytest.mark.parametrize("suffix", ["", "-amd64", "-arm64"])
-def test_images_are_signed(published: Published, suffix: str) -> None:
-    for image in IMAGES:
+def test_images_are_signed(published: Published) -> None:
+    key = ("--key", "cosign.pub", "--insecure-ignore-tlog", "--output", "json")
+    for image, suffix in itertools.product(IMAGES, ("", "-amd64", "-arm64")):
         name = f"{image}:{VERSION}{suffix}"
-        key = ("--key", "cosign.pub", "--insecure-ignore-tlog", "--output", "json")
         found = json.loads(published.run("cosign", "verify", *key, f"{published.place}/{name}"))
         # cosign also lists what is attested.
         (signed,) = (one["critical"] for one in found if one["critical"]["type"] == SIGNATURE)
         assert signed["image"]["docker-manifest-digest"] == published.digest(name)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_bill_of_materials_is_attested(published: Published, architecture: str) -> None:
-    for image in IMAGES:
+def test_the_bill_of_materials_is_attested(published: Published) -> None:
+    key = ("--key", "cosign.pub", "--insecure-ignore-tlog", "--type", "cyclonedx")
+    for image, architecture in itertools.product(IMAGES, ARCHITECTURES):
         name = f"{published.place}/{image}:{VERSION}-{architecture}"
-        key = ("--key", "cosign.pub", "--insecure-ignore-tlog", "--type", "cyclonedx")
         envelope = json.loads(published.run("cosign", "verify-attestation", *key, name))
-        payload = published.run("sh", "-c", f"echo {envelope['payload']} | base64 --decode")
+        payload = base64.b64decode(envelope["payload"])
         bill = published.folder / f"dist/{image}-{VERSION}-{architecture}.cdx.json"
         assert json.loads(payload)["predicate"] == json.loads(bill.read_text(encoding="utf-8"))
 

@@ -10,12 +10,13 @@ import pytest
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
+from tests.hub.controlplane.api import is_true
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.agents import DEPLOYMENT, wait_for_deployment
 from tests.hub.scenario.fleet import Fleet, cluster, cluster_set, scorer, settings
 from tests.hub.scenario.installation import WORK, Installation, installed
-from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm")]
 
@@ -60,7 +61,7 @@ def test_ocm_copies_its_pull_secret_to_the_agent(
     )
     for work in ("gitops-dsf-config", f"addon-{ADDON_NAME}-deploy-0"):
         wait_for(
-            lambda work=work: "True" in conditions(installation, work),  # type: ignore[misc]
+            lambda work=work: is_true(hub.find(WORK, work, namespace=CLUSTER), "Applied"),  # type: ignore[misc]
             what=f"{work}, which has the namespace as well, is applied",
         )
     with control_plane.copying_pull_secrets(CLUSTER, namespace=OPERATOR_NAMESPACE):
@@ -94,10 +95,3 @@ def pod_of(plane: ControlPlane, cluster: str) -> dict[str, object]:
     deployment = plane.spokes[cluster].admin.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)
     pod: dict[str, object] = deployment["spec"]["template"]["spec"]
     return pod
-
-
-def conditions(installation: Installation, work: str) -> list[str]:
-    """Whether a ManifestWork is applied."""
-    found = installation.hub.find(WORK, work, namespace=CLUSTER) or {}
-    listed = found.get("status", {}).get("conditions", [])
-    return [str(one["status"]) for one in listed if one["type"] == "Applied"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dsf_wire.constants import SUSPENDED_CONFIGMAP
+from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT, MASKS_CONFIGMAP, MOVES_CONFIGMAP
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.hub.pace import MOVES_SCORE
@@ -22,7 +22,8 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import Fleet, write_fleet
-from tests.hub.scenario.installation import SCORE, WORK, installed
+from tests.hub.scenario.installation import WORK, installed
+from tests.hub.scenario.placements import SCORE
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
@@ -53,9 +54,6 @@ class Guarded:
     def application_set(self) -> Object:
         return self.hub.get(APPLICATION_SET, SET, namespace=ARGOCD)
 
-    def patch_set(self, change: Object) -> None:
-        self.account.patch(APPLICATION_SET, SET, change, namespace=ARGOCD)
-
     def application(
         self, name: str, *, labels: Object | None = None, owned: bool = True, controls: bool = True
     ) -> str:
@@ -77,13 +75,8 @@ class Guarded:
                     "blockOwnerDeletion": True,
                 }
             ]
-        spec = {
-            "project": "default",
-            "source": {"repoURL": "http://127.0.0.1:9/none.git", "path": ".", "targetRevision": "main"},
-            "destination": {"server": "https://kubernetes.default.svc", "namespace": "default"},
-        }
         made = self.hub.create(
-            {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": meta, "spec": spec}
+            {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": meta, "spec": PLACED}
         )
         self.made.append((APPLICATION, name, ARGOCD))
         return str(made["metadata"]["uid"])
@@ -144,50 +137,23 @@ def refused_by_every_policy(found: Guarded) -> bool:
     """
     found.score("probe", {})
     found.application("probe", labels={})
-    elsewhere = {"name": "probe", "namespace": HUB}
+    label, options = {"metadata": {"labels": {"probe": "yes"}}}, {"apiVersion": "v1", "kind": "DeleteOptions"}
+    path = found.account.path
     acts: tuple[tuple[str, str, Object], ...] = (
-        (
-            "PATCH",
-            found.account.path(APPLICATION_SET, SET, namespace=ARGOCD),
-            {"metadata": {"labels": {"probe": "yes"}}},
-        ),
-        (
-            "PATCH",
-            found.account.path(APPLICATION, "probe", namespace=ARGOCD),
-            {"metadata": {"labels": {"probe": "yes"}}},
-        ),
-        (
-            "DELETE",
-            found.account.path(APPLICATION, "probe", namespace=ARGOCD),
-            {"apiVersion": "v1", "kind": "DeleteOptions"},
-        ),
-        (
-            "DELETE",
-            found.account.path(SCORE, "probe", namespace="cluster1"),
-            {"apiVersion": "v1", "kind": "DeleteOptions"},
-        ),
-        (
-            "POST",
-            found.account.path(CONFIG_MAP, namespace=HUB),
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": elsewhere},
-        ),
-        (
-            "PATCH",
-            found.account.path(CLUSTER, "cluster1"),
-            {"metadata": {"labels": {"probe": "yes"}}},
-        ),
-        (
-            "POST",
-            found.account.path(LEASE, namespace=HUB),
-            {"apiVersion": LEASE.rpartition("/")[0], "kind": "Lease", "metadata": elsewhere},
-        ),
+        ("PATCH", path(APPLICATION_SET, SET, namespace=ARGOCD), label),
+        ("PATCH", path(APPLICATION, "probe", namespace=ARGOCD), label),
+        ("DELETE", path(APPLICATION, "probe", namespace=ARGOCD), options),
+        ("DELETE", path(SCORE, "probe", namespace="cluster1"), options),
+        ("POST", path(CONFIG_MAP, namespace=HUB), named(CONFIG_MAP, "probe")),
+        ("PATCH", path(CLUSTER, "cluster1"), label),
+        ("POST", path(LEASE, namespace=HUB), named(LEASE, "probe")),
     )
     try:
-        for method, path, body in acts:
+        for method, place, body in acts:
             media = "application/merge-patch+json" if method == "PATCH" else "application/json"
             try:
                 found.account.request(
-                    method, path, body=body, content_type=media, parameters={"dryRun": "All"}
+                    method, place, body=body, content_type=media, parameters={"dryRun": "All"}
                 )
             except ApiError as error:
                 if "ValidatingAdmissionPolicy" not in str(error):
@@ -197,6 +163,14 @@ def refused_by_every_policy(found: Guarded) -> bool:
         return True
     finally:
         found.clean()
+
+
+SOURCE = {"repoURL": "http://127.0.0.1:9/none.git", "path": ".", "targetRevision": "main"}
+PLACED = {
+    "project": "default",
+    "source": SOURCE,
+    "destination": {"server": "https://kubernetes.default.svc", "namespace": "default"},
+}
 
 
 def application_set() -> Object:
@@ -213,39 +187,8 @@ def application_set() -> Object:
         "spec": {
             "generators": [{"list": {"elements": []}}],
             "syncPolicy": {"applicationsSync": "create-update"},
-            "template": {
-                "metadata": {"name": "{{name}}"},
-                "spec": {
-                    "project": "default",
-                    "source": {
-                        "repoURL": "http://127.0.0.1:9/none.git",
-                        "path": ".",
-                        "targetRevision": "main",
-                    },
-                    "destination": {"server": "https://kubernetes.default.svc", "namespace": "default"},
-                },
-            },
+            "template": {"metadata": {"name": "{{name}}"}, "spec": PLACED},
         },
-    }
-
-
-def granted(client: Client, namespace: str) -> Held:
-    """(group/resource, verb, object name or "") that an account holds in a namespace, as the hub's authorizer
-    says.
-    """
-    review = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectRulesReview",
-        "spec": {"namespace": namespace},
-    }
-    answer = client.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=review)
-    return {
-        (f"{group}/{resource}", verb, name)
-        for rule in answer["status"]["resourceRules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-        for name in rule.get("resourceNames") or [""]
     }
 
 
@@ -267,7 +210,7 @@ def test_it_holds_exactly_what_the_list_says(guarded: Guarded) -> None:
         "cluster1": listed(Where.EVERYWHERE),
         "kube-system": listed(Where.EVERYWHERE),
     }.items():
-        assert granted(guarded.account, namespace) - granted(guarded.stranger, namespace) == wanted, namespace
+        assert guarded.account.granted(namespace) - guarded.stranger.granted(namespace) == wanted, namespace
 
 
 def test_a_copy_goes_by_the_uid_and_version_that_were_read(guarded: Guarded) -> None:
@@ -294,6 +237,13 @@ def test_a_copy_goes_by_the_uid_and_version_that_were_read(guarded: Guarded) -> 
     wait_for(answered, what="Argo CD takes the annotation away, whatever its value")
     guarded.delete(APPLICATION, "copy", namespace=ARGOCD, uid=uid)
     wait_for(lambda: guarded.hub.find(APPLICATION, "copy", namespace=ARGOCD) is None, what="it is gone")
+
+
+def test_it_writes_the_list_of_what_is_suspended(guarded: Guarded) -> None:
+    made = guarded.account.create(named(CONFIG_MAP, SUSPENDED_CONFIGMAP, data={SUSPENDED_KEY: "[]"}))
+    path = guarded.account.path(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)
+    changed = {**made, "data": {SUSPENDED_KEY: '["cpu_headroom"]'}}
+    assert guarded.account.request("PUT", path, body=changed)["data"] == changed["data"]
 
 
 def test_a_dead_score_goes(guarded: Guarded) -> None:
@@ -452,7 +402,7 @@ def test_an_application_set_keeps_everything_but_one_annotation(guarded: Guarded
         ApiError,
         match=f"403 Forbidden.*may change the annotation {REFRESH} of an ApplicationSet and nothing else",
     ):
-        guarded.patch_set(CHANGES[change])
+        guarded.account.patch(APPLICATION_SET, SET, CHANGES[change], namespace=ARGOCD)
     assert guarded.application_set()["metadata"]["generation"] == before
 
 

@@ -1,5 +1,6 @@
 """The queries of examples/queries, on a real Prometheus with series as their exporters write them."""
 
+import itertools
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +9,7 @@ import pytest
 
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.processes import Processes
-from tests.hub.controlplane.prometheus import Prometheus, start_prometheus
-from tests.hub.controlplane.series import past
+from tests.hub.controlplane.prometheus import ask, past, start_prometheus
 from tests.support import yamlfast
 
 pytestmark = [pytest.mark.hub, pytest.mark.family("prometheus")]
@@ -19,7 +19,7 @@ GRID = {"provider": "Ember", "location": "DEU", "units": "gCO2e per kWh"}
 
 
 @pytest.fixture(scope="module")
-def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("samplequeries")
     end = float(int(time.time()) - 5)
     minutes = 60
@@ -41,15 +41,18 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
     ]
     with Processes(logs=folder / "logs") as processes:
         yield start_prometheus(
-            binaries=obtain("prometheus"), processes=processes, folder=folder / "data", history=history
+            binaries=obtain("prometheus"),
+            processes=processes,
+            folder=folder / "data",
+            history=list(itertools.chain.from_iterable(history)),
         )
 
 
 @pytest.mark.parametrize(
     ("file", "expected"), [("opencost.yaml", 5.0), ("carbon.yaml", 350.0), ("energy-price.yaml", 30.0)]
 )
-def test_a_query_gives_one_number_for_the_cluster(prometheus: Prometheus, file: str, expected: float) -> None:
+def test_a_query_gives_one_number_for_the_cluster(prometheus: str, file: str, expected: float) -> None:
     query = yamlfast.load((SAMPLES / file).read_text(encoding="utf-8"))["spec"]["source"]["params"]["query"]
-    (found,) = prometheus.query(query)
+    (found,) = ask(prometheus, query)
     assert found["metric"] == {}
     assert float(found["value"][1]) == pytest.approx(expected)

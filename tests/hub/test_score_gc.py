@@ -3,25 +3,25 @@ stay.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
 
-from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, AGENT_NAMESPACE, MANAGED_BY_LABEL
+from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.reconciler.scoregc import CONFIRM_SECONDS
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.agents import ADDON, make_available
 from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
-from tests.hub.scenario.installation import ADDON, WORK, installed
-from tests.hub.scenario.installation import SCORE as SCORE_KIND
-from tests.hub.scenario.placements import remove_clusters
+from tests.hub.scenario.installation import WORK, installed
+from tests.hub.scenario.placements import SCORE as SCORE_KIND
+from tests.hub.scenario.placements import publish, remove_clusters
 from tests.hub.scenario.reconciling import FAST, events, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
-from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
@@ -31,13 +31,6 @@ OTHERS = tuple(f"adrift-{number:02}" for number in range(6))
 FOREIGN, UNLABELLED = OTHERS[0], OTHERS[1]
 TTL = 60
 DEAD = "dead-scores"
-READY: Object = {
-    "replicas": 1,
-    "readyReplicas": 1,
-    "availableReplicas": 1,
-    "updatedReplicas": 1,
-    "observedGeneration": 1,
-}
 
 
 @dataclass(kw_only=True)
@@ -46,19 +39,8 @@ class DeadScoreHub(ScoredPlane):
         self, cluster: str, value: int, *, seconds: float, manager: str | None = AGENT_MANAGER
     ) -> None:
         """As an agent does it; it ends so many seconds from now."""
-        api, _, kind = SCORE_KIND.rpartition("/")
         labels = {} if manager is None else {MANAGED_BY_LABEL: manager}
-        body: Object = {
-            "apiVersion": api,
-            "kind": kind,
-            "metadata": {"name": RESOURCE, "namespace": cluster, "labels": labels},
-        }
-        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
-        self.hub.apply(body)
-        del body["metadata"]["labels"]
-        self.hub.apply_status(
-            {**body, "status": {"validUntil": until, "scores": [{"name": SCORE, "value": value}]}}
-        )
+        publish(self.hub, cluster, RESOURCE, {SCORE: value}, seconds=seconds, labels=labels)
 
     def scored(self) -> set[str]:
         found = {
@@ -85,27 +67,13 @@ def scene(
     scene = DeadScoreHub(plane=control_plane, hub=hub)
     with ExitStack() as stack:
         stack.enter_context(installed(fleet, control_plane, clusters=(GONE, LIVING)))
-        wait_for_deployment(control_plane, LIVING)
-        # No kubelet runs here: what a ready replica would make of the status.
-        control_plane.spokes[LIVING].admin.patch_status(
-            DEPLOYMENT, ADDON_NAME, READY, namespace=AGENT_NAMESPACE
-        )
-        wait_for(
-            lambda: available(hub.get(ADDON, ADDON_NAME, namespace=LIVING)), what="an add-on is available"
-        )
+        make_available(control_plane, LIVING)
         control_plane.add_clusters({name: {} for name in OTHERS})
         stack.callback(remove_clusters, control_plane, OTHERS)
         yield scene
 
 
-def available(addon: Object) -> bool:
-    conditions = addon.get("status", {}).get("conditions") or []
-    return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
-
-
-def test_only_what_nobody_renews_goes_and_ocm_decides_again(
-    scene: DeadScoreHub, note: Callable[[str], None]
-) -> None:
+def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: DeadScoreHub) -> None:
     scene.publish(GONE, 90, seconds=3600)
     scene.publish(LIVING, 5, seconds=3600)
     wait_for(lambda: scene.decision() == [GONE], what="OCM decides for the best", seen=scene.decision)
@@ -149,5 +117,4 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(
         assert reconciler.metric("dead_scores_removed_total", scorer=SCORER) == len(ours)
         assert reconciler.metric("dead_scores", scorer=SCORER) is None
         assert "(the agent's add-on is not installed)" in events(scene.hub, SCORER, "DeadScoresRemoved")[0]
-    note(f"dead scores: the last was removed {after:.0f} s after the start")
     assert scene.hub.find(WORK, "gitops-dsf-config", namespace=LIVING) is not None

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.metricstore.promtool import Promtool
@@ -83,40 +82,3 @@ def test_the_test_of_the_page_passes(program: Path, tmp_path: Path) -> None:
     (tmp_path / "fleet" / "tests" / "idle-cpu.yaml").write_text(text)
     done = gitops_dsf("test", "--promtool", program, cwd=tmp_path / "fleet")
     assert done.returncode == 0, done.stdout
-
-
-def test_a_query_is_tested_over_metrics(program: Path, tmp_path: Path) -> None:
-    fleet = tmp_path / "fleet"
-    scaffold(target=fleet, name="fleet")
-    idle = 'node_cpu_seconds_total{mode="idle", cpu="%d"}'
-    document = {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "ScoreTest",
-        "metadata": {"name": "idle-cpu"},
-        "spec": {
-            "given": {
-                "metrics": [
-                    {"cluster": "eu-west-1", "series": idle % 0, "values": "0+45x120"},
-                    {"cluster": "eu-west-1", "series": idle % 1, "values": "0+15x120"},
-                    {"cluster": "eu-north-1", "series": idle % 0, "values": "0+3x120"},
-                    {"series": 'node_cpu_seconds_total{mode="user", cpu="0"}', "values": "0+60x120"},
-                ]
-            },
-            "expect": {
-                "scores": [
-                    {"at": "0s", "scorer": "cpu-headroom", "cluster": "eu-west-1", "state": "Missing"},
-                    {"at": "90m", "scorer": "cpu-headroom", "cluster": "eu-west-1", "value": 50},
-                    {"at": "90m", "scorer": "cpu-headroom", "cluster": "eu-north-1", "value": 5},
-                ],
-                "decisions": [{"at": "90m", "application": "guestbook", "clusters": ["eu-west-1"]}],
-            },
-        },
-    }
-    (fleet / "tests" / "idle.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
-    done = gitops_dsf("test", "--promtool", program, "--name", "idle-cpu", cwd=fleet)
-    assert done.returncode == 0, done.stdout
-    scorer = fleet / "scorers" / "cpu-headroom.yaml"
-    scorer.write_text(scorer.read_text("utf-8").replace('mode="idle"', 'mode="user"'), "utf-8")
-    wrong = gitops_dsf("test", "--promtool", program, "--name", "idle-cpu", cwd=fleet)
-    assert wrong.returncode == 1
-    assert "score cpu-headroom on eu-west-1 at 90m\n      expected: 50\n      got:      100\n" in wrong.stdout

@@ -44,14 +44,6 @@ def dry_run(client: Client, item: Object) -> Object:
     return client.request("PATCH", path, body=item, content_type=APPLY, parameters=parameters)
 
 
-def test_the_api_server_takes_the_deployment_and_its_service(spoke: Client, tmp_path: Path) -> None:
-    create("cpu-headroom", tmp_path)
-    spoke.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "scoring"}})
-    items = yamlfast.load_all((tmp_path / "deploy/api.yaml").read_text(encoding="utf-8"))
-    kinds = [dry_run(spoke, item)["kind"] for item in items]
-    assert kinds == ["Deployment", "Service"]
-
-
 def test_the_hub_takes_the_placement_and_the_application_set(argocd: object, hub: Client) -> None:
     for item in documents("fleet"):
         stored = dry_run(hub, {**item, "metadata": {**item["metadata"], "namespace": "argocd"}})
@@ -63,9 +55,10 @@ def test_ocm_brings_the_work_to_the_cluster_and_leaves_the_namespace(
 ) -> None:
     (work,) = documents("work")
     create("cpu-headroom", tmp_path)
-    work["spec"]["workload"]["manifests"] += yamlfast.load_all(
-        (tmp_path / "deploy/api.yaml").read_text("utf-8")
-    )
+    items = yamlfast.load_all((tmp_path / "deploy/api.yaml").read_text("utf-8"))
+    spoke.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "scoring"}})
+    assert [dry_run(spoke, item)["kind"] for item in items] == ["Deployment", "Service"]
+    work["spec"]["workload"]["manifests"] += items
     name = work["metadata"]["name"]
     hub.apply(work)
     for kind in (DEPLOYMENT, SERVICE):

@@ -5,12 +5,10 @@ source-controller does not run; the test offers the artifacts.
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 import yaml
 
@@ -20,12 +18,11 @@ from tests.hub.controlplane.flux import GIT_REPOSITORY, KUSTOMIZATION, NAMESPACE
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.manifests import namespace as namespace_object
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.fleet import Fleet, cluster_set, scorer, settings
 from tests.hub.scenario.fleet import cluster as cluster_document
 from tests.hub.scenario.installation import CRD, WORK, Installation, installed
-from tests.hub.scenario.placements import PLACEMENT, decided, publish
+from tests.hub.scenario.placements import PLACEMENT, prefer
 from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "flux")]
@@ -127,16 +124,6 @@ def lists_group(hub: Client) -> bool:
     return any(group["name"] == SCORERS_CRD.partition(".")[2] for group in groups)
 
 
-def prefer(hub: Client, best: str) -> None:
-    for cluster in CLUSTERS:
-        publish(hub, cluster, "cpu-headroom", {"cpu_headroom": 90 if cluster == best else 10})
-    wait_for(
-        lambda: decided(hub, "node-tuning", namespace="tuning") == [best],
-        what=f"OCM decides for {best}",
-        seen=lambda: hub.find(PLACEMENT, "node-tuning", namespace="tuning"),
-    )
-
-
 def delivered(plane: ControlPlane, cluster: str) -> bool:
     """Whether OCM has brought the scoring configuration to the cluster."""
     spoke = plane.spokes[cluster].admin
@@ -154,7 +141,7 @@ def test_the_kubectl_commands_of_the_page_suffice(
     cache = ("--cache-dir", str(tmp_path))
     for command in commands:
         control_plane.hub.kubectl(*cache, *command.replace("rendered/", f"{root}/rendered/").split())
-    prefer(hub, "cluster1")
+    prefer(hub, "node-tuning", "cluster1", namespace="tuning")
     for cluster in CLUSTERS:
         wait_for(
             lambda cluster=cluster: delivered(control_plane, cluster),  # type: ignore[misc]
@@ -189,13 +176,6 @@ def scene(tree: Installation, flux: Flux, control_plane: ControlPlane, hub: Clie
         found.let_go()
 
 
-@pytest.fixture
-def no_argocd(hub: Client) -> None:
-    """Skips where another module of the same run has brought Argo CD to the hub."""
-    if any(group["name"] == "argoproj.io" for group in hub.request("GET", "/apis")["groups"]):
-        pytest.skip("the hub serves Argo CD's kinds: run with FAMILY=kubernetes,ocm,flux")
-
-
 def test_flux_applies_crds_before_what_they_define(scene: Scene, tree: Installation) -> None:
     """In one Kustomization, in the first attempt; the others wait for it."""
     scene.let_go()
@@ -211,7 +191,7 @@ def test_flux_applies_crds_before_what_they_define(scene: Scene, tree: Installat
             seen=lambda cluster=cluster: scene.hub.find(WORK, "gitops-dsf-config", namespace=cluster),  # type: ignore[misc]
         )
     for best in CLUSTERS:
-        prefer(scene.hub, best)
+        prefer(scene.hub, "node-tuning", best, namespace="tuning")
 
 
 def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Scene) -> None:
@@ -230,39 +210,3 @@ def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Sc
         assert "deletionTimestamp" not in scene.hub.get(kind, name)["metadata"]
     write(scene.fleet)
     scene.apply()
-
-
-@pytest.mark.usefixtures("no_argocd")
-def test_the_reconciler_does_not_become_ready_without_the_kinds_of_argocd(scene: Scene) -> None:
-    port = free_port()
-    process = scene.plane.processes.start(
-        "lonely-reconciler",
-        [
-            sys.executable,
-            "-m",
-            "gitops_dsf",
-            "reconcile",
-            f"--kubeconfig={scene.plane.hub.kubeconfig()}",
-            f"--config={scene.fleet.root / 'gitops-dsf.yaml'}",
-            f"--metrics-address=127.0.0.1:{port}",
-        ],
-    )
-    url = f"http://127.0.0.1:{port}"
-
-    def get(path: str) -> httpx.Response:
-        return httpx.get(f"{url}{path}", timeout=60, trust_env=False)
-
-    try:
-        wait_for(
-            lambda: "gitops_dsf_reconciler_leader 1.0" in get("/metrics").text,
-            what="it leads",
-            seen=process.tail,
-        )
-        wait_for(
-            lambda: "applicationsets" in get("/readyz").text,
-            what="it says what is missing",
-            seen=process.tail,
-        )
-        assert get("/readyz").status_code == httpx.codes.SERVICE_UNAVAILABLE
-    finally:
-        scene.plane.processes.stop("lonely-reconciler")

@@ -36,6 +36,17 @@ class ApiError(Exception):
         self.message = message
 
 
+def condition(item: Object | None, kind: str) -> dict[str, str]:
+    """A condition in an object's status; empty where there is none."""
+    conditions: list[dict[str, str]] = ((item or {}).get("status") or {}).get("conditions") or []
+    return next((one for one in conditions if one["type"] == kind), {})
+
+
+def is_true(item: Object | None, kind: str) -> bool:
+    """Whether a condition of the object is True."""
+    return condition(item, kind).get("status") == "True"
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Resource:
     plural: str
@@ -48,7 +59,7 @@ class Client:
     def __init__(self, kubeconfig: Path) -> None:
         config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        context = ssl.create_default_context(cafile=cluster["certificate-authority"])
+        context = ssl.create_default_context(cafile=cluster.get("certificate-authority"))
         headers = {}
         if "token" in user:
             headers["Authorization"] = f"Bearer {user['token']}"
@@ -135,14 +146,13 @@ class Client:
         name: str,
         *,
         namespace: str | None = None,
-        policy: str = "Background",
-        missing_ok: bool = True,
     ) -> None:
+        """In the background; one that is gone already is no error."""
         try:
-            body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
+            body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
             self.request("DELETE", self.path(kind, name, namespace=namespace), body=body)
         except ApiError as error:
-            if not (missing_ok and error.code == httpx.codes.NOT_FOUND):
+            if error.code != httpx.codes.NOT_FOUND:
                 raise
 
     def token(self, namespace: str, service_account: str, *, seconds: int = 24 * 3600) -> str:
@@ -180,11 +190,12 @@ class Client:
         *,
         body: Object | None = None,
         content_type: str = "application/json",
+        accept: str = "application/json",
         parameters: Mapping[str, str] | None = None,
     ) -> Object:
         """The decoded answer of any request; ApiError when the server refuses it."""
         content = None if body is None else json.dumps(body).encode()
-        headers = {} if body is None else {"Content-Type": content_type}
+        headers = {"Accept": accept} | ({} if body is None else {"Content-Type": content_type})
         query = dict(parameters or {})
         answer = self._http.request(method, path, content=content, headers=headers, params=query)
         for _ in range(BUSY_RETRIES):
@@ -206,6 +217,25 @@ class Client:
             message=status.get("message", answer.text[:500]),
             request=f"{method} {path}",
         )
+
+    def granted(self, namespace: str) -> set[tuple[str, str, str]]:
+        """(group/resource, verb, object name or "") of every right in a namespace, as the server's authorizer
+        says.
+        """
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectRulesReview",
+            "spec": {"namespace": namespace},
+        }
+        answer = self.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=review)
+        return {
+            (f"{group}/{resource}", verb, name)
+            for rule in answer["status"]["resourceRules"]
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+            for name in rule.get("resourceNames") or [""]
+        }
 
     def changes(self, path: str, *, since: str) -> Sequence[Object]:
         """Every version of the objects at a path after a resourceVersion, as a watch tells them; deleted

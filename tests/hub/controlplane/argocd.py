@@ -12,24 +12,22 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import yaml
 
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import ApiServer
 from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Probe, Processes
+from tests.hub.controlplane.processes import Probe, Processes, answering
 from tests.hub.controlplane.redis import start_redis
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import wait_until_served
 
-CRD = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 CLUSTER_SCOPED = ("CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding")
 INSTALLED = (*CLUSTER_SCOPED, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret")
 MANAGER = "argocd-install"
@@ -42,8 +40,7 @@ SCRIPTS = ("git-verify-wrapper.sh",)
 
 @dataclass(kw_only=True)
 class ArgoCD:
-    """One Argo CD. `poll_seconds` is how often it looks at git by itself; `wave_seconds` its pause between
-    sync waves.
+    """One Argo CD. It looks at git every five seconds by itself, and pauses for one between sync waves.
 
     ApplicationSets keep their own rhythm (3 minutes, or requeueAfterSeconds): that one is part of what tests
     are about.
@@ -54,8 +51,6 @@ class ArgoCD:
     folder: Path
     hub: ApiServer
     namespace: str = "argocd"
-    poll_seconds: int = 5
-    wave_seconds: int = 1
     _ports: dict[str, int] = field(default_factory=dict, init=False)
     _sockets: "tempfile.TemporaryDirectory[str] | None" = field(default=None, init=False)
 
@@ -78,12 +73,7 @@ class ArgoCD:
             if item["kind"] == "Secret" and item["metadata"]["name"] == "argocd-secret":
                 item["data"] = {"server.secretkey": _encoded(secrets.token_hex(16).encode())}
             admin.apply(item, manager=MANAGER)
-        crds = [item["metadata"]["name"] for item in items if item["kind"] == "CustomResourceDefinition"]
-        wait_for(lambda: all(self._established(name) for name in crds), what="the hub serves Argo CD's kinds")
-        # Discovery lists a kind a moment after its CRD is Established, and the kinds of one group one after
-        # another.
-        for kind in ("AppProject", "Application", "ApplicationSet"):
-            wait_for(partial(admin.path, f"argoproj.io/v1alpha1/{kind}"), what=f"the hub lists {kind}")
+        wait_until_served(admin, [item for item in items if item["kind"] == "CustomResourceDefinition"])
         admin.apply(_default_project(self.namespace), manager=MANAGER)
 
     def start(self) -> None:
@@ -91,7 +81,7 @@ class ArgoCD:
         redis = start_redis(processes=self.processes, folder=self.folder / "redis")
         self._sockets = tempfile.TemporaryDirectory(prefix="argocd-")  # a socket's path has at most 107 bytes
         repo_server, repo_metrics = self._port("repo-server"), self._port(REPO_SERVER)
-        shared = [f"--redis={redis.address}", "--loglevel=info", "--logformat=text"]
+        shared = [f"--redis={redis}", "--loglevel=info", "--logformat=text"]
         client = [
             f"--namespace={self.namespace}",
             "--repo-server-plaintext",
@@ -114,7 +104,7 @@ class ArgoCD:
             APPLICATION_CONTROLLER,
             f"--repo-server=127.0.0.1:{repo_server}",
             f"--metrics-port={self._port(APPLICATION_CONTROLLER)}",
-            f"--redis={redis.address}",
+            f"--redis={redis}",
             # Tests look at the health of single resources; by default Argo CD keeps it out of the
             # Application.
             "--persist-resource-health",
@@ -165,17 +155,28 @@ class ArgoCD:
         }
         self.hub.admin.apply(secret, manager=MANAGER)
 
+    @contextmanager
+    def knowing(self, spokes: Iterable[ApiServer]) -> Iterator[None]:
+        """Makes spokes known for as long as the block runs."""
+        names = []
+        for spoke in spokes:
+            self.add_cluster_secret(spoke.name, spoke.url, spoke.kubeconfig())
+            names.append(spoke.name)
+        yield
+        for name in names:
+            self.remove_cluster_secret(name)
+
     def remove_cluster_secret(self, name: str) -> None:
         self.hub.admin.delete("v1/Secret", f"cluster-{name}", namespace=self.namespace)
 
-    def configure(self, data: Mapping[str, str], *, manager: str = "gitops-dsf") -> None:
+    def configure(self, data: Mapping[str, str]) -> None:
         """Own these keys of argocd-cm; the controllers read a change without a restart. Health checks go in
         this way.
         """
         metadata = {"name": "argocd-cm", "namespace": self.namespace}
         self.hub.admin.apply(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)},
-            manager=manager,
+            manager="gitops-dsf",
         )
 
     def close(self) -> None:
@@ -199,11 +200,11 @@ class ArgoCD:
             "ARGOCD_TLS_DATA_PATH": str(home / "data"),
             "ARGOCD_SSH_DATA_PATH": str(home / "data"),
             "ARGOCD_ASK_PASS_SOCK": f"{self._sockets.name if self._sockets else home}/ask-pass.sock",
-            "ARGOCD_RECONCILIATION_TIMEOUT": f"{self.poll_seconds}s",
+            "ARGOCD_RECONCILIATION_TIMEOUT": "5s",
             "ARGOCD_RECONCILIATION_JITTER": "0s",
             # By default an unreachable repository shows in an Application only after three minutes.
             "ARGOCD_REPO_ERROR_GRACE_PERIOD_SECONDS": "1s",
-            "ARGOCD_SYNC_WAVE_DELAY": str(self.wave_seconds),
+            "ARGOCD_SYNC_WAVE_DELAY": "1",
             "ARGOCD_K8S_CLIENT_QPS": "500",
             "ARGOCD_K8S_CLIENT_BURST": "1000",
             "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
@@ -228,25 +229,10 @@ class ArgoCD:
             if path == "metrics"
             else ""
         )
-        url = f"http://127.0.0.1:{self._port(name)}/{path}"
-
-        def probe() -> str | None:
-            try:
-                answer = httpx.get(url, timeout=5, trust_env=False)
-            except httpx.TransportError as error:
-                return f"{url}: {type(error).__name__}: {error}"
-            if answer.is_success and needle in answer.text:
-                return None
-            return f"{url}: {answer.status_code} {answer.text[:300]}"
-
-        return probe
+        return answering(f"http://127.0.0.1:{self._port(name)}/{path}", text=needle)
 
     def _port(self, purpose: str) -> int:
         return self._ports.setdefault(purpose, free_port())
-
-    def _established(self, name: str) -> bool:
-        conditions = self.hub.admin.get(CRD, name).get("status", {}).get("conditions") or []
-        return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 
 
 def _default_project(namespace: str) -> Object:

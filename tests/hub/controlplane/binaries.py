@@ -1,12 +1,11 @@
 """Obtains the programs of the families: the user's own where they fit, else built from pinned Go modules,
 once.
 
-`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing, says where each
-program came from, and removes folders of the cache that nobody has used for two weeks. The cache is
-`$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers go.mod, go.sum, family.toml and our own
-Go files, so a change of any of them builds anew. Every program appears in the cache by a rename, so nothing
-there is half-written. A build that was stopped leaves what it compiled in Go's own cache, and the next one
-goes on from there.
+`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing, and says where
+each program came from. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers
+go.mod, go.sum, family.toml and our own Go files, so a change of any of them builds anew. Every program
+appears in the cache by a rename, so nothing there is half-written. A build that was stopped leaves what it
+compiled in Go's own cache, and the next one goes on from there.
 
 Which program is taken, first match wins: the directory that the rule's variable names (KUBEBUILDER_ASSETS);
 PATH, when the rule has a minimum version and the program is at least that (not at all with
@@ -14,6 +13,7 @@ GITOPS_DSF_HUB_PATH=0); the cache.
 """
 
 import argparse
+import fcntl
 import os
 import re
 import shutil
@@ -26,24 +26,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hub.controlplane.cache import SCRATCH, collect_unused, in_use
 from tests.hub.controlplane.family import (
     DataRule,
     Family,
     FamilyError,
     ProgramRule,
     Version,
-    cache_root,
     family_names,
     format_version,
     load_family,
     parse_version,
 )
 from tests.hub.controlplane.golang import Go, GoError, find_go
-from tests.hub.controlplane.modulepatch import PatchError, write_patched
 
 # Linked programs hold no debug information (-s -w), so the compiler need not make any.
 GCFLAGS = "-gcflags=all=-dwarf=false"
+SCRATCH = ".building-"
 
 Report = Callable[[str], None]
 
@@ -85,12 +83,23 @@ def obtain(
     family = load_family(name)
     home = family.cache(environment)
     builder = _Builder(family=family, home=home, environment=environment, report=report)
-    with in_use(home):
+    with _locked(home):
         given = {rule.name: _given(rule, environment, report) for rule in family.programs}
         built = builder.programs([rule for rule in family.programs if given[rule.name] is None])
         folders = {rule.name: builder.folder(rule) for rule in family.data}
     programs = {rule.name: given[rule.name] or built[rule.name] for rule in family.programs}
     return Binaries(family=name, programs=programs, folders=folders)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Create the folder and lock it: two runs at once build one after the other, not twice."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        for left in folder.glob(f"{SCRATCH}*"):  # of a build that was killed
+            shutil.rmtree(left)
+        yield
 
 
 def _given(rule: ProgramRule, environment: Mapping[str, str], report: Report) -> Program | None:
@@ -100,29 +109,29 @@ def _given(rule: ProgramRule, environment: Mapping[str, str], report: Report) ->
     if rule.variable and (directory := environment.get(rule.variable)):
         path = Path(directory) / rule.name
         if path.exists():
-            _require_version(rule, path)
+            if trouble := _too_old(rule, path):
+                raise BinaryError(
+                    f"{rule.variable}: {trouble}. Let it name newer programs, or unset it to have them built."
+                )
             return Program(name=rule.name, path=path, origin=rule.variable)
     if rule.minimum is None or environment.get("GITOPS_DSF_HUB_PATH") == "0":
         return None
     found = shutil.which(rule.name, path=environment.get("PATH"))
     if found is None:
         return None
-    version = _version(rule, Path(found))
-    if version is not None and version >= rule.minimum:
-        return Program(name=rule.name, path=Path(found), origin="PATH")
-    said = format_version(version) if version else "of unknown version"
-    report(f"{rule.name}: {found} is {said}, {format_version(rule.minimum)} is needed; not used")
-    return None
+    if trouble := _too_old(rule, Path(found)):
+        report(f"{rule.name}: {trouble}; not used")
+        return None
+    return Program(name=rule.name, path=Path(found), origin="PATH")
 
 
-def _require_version(rule: ProgramRule, path: Path) -> None:
+def _too_old(rule: ProgramRule, path: Path) -> str:
+    """Why the program will not do, or nothing."""
     version = _version(rule, path)
-    if rule.minimum is not None and (version is None or version < rule.minimum):
-        said = format_version(version) if version else "of unknown version"
-        raise BinaryError(
-            f"{rule.variable}: {path} is {said}, but {format_version(rule.minimum)} or newer is needed. "
-            f"Point {rule.variable} at newer programs, or unset it to have them built."
-        )
+    if rule.minimum is None or (version is not None and version >= rule.minimum):
+        return ""
+    said = format_version(version) if version else "of unknown version"
+    return f"{path} is {said}, but {format_version(rule.minimum)} or newer is needed"
 
 
 def _version(rule: ProgramRule, path: Path) -> Version | None:
@@ -158,18 +167,8 @@ class _Builder:
     def folder(self, rule: DataRule) -> Path:
         target = self.home / rule.name
         if not target.exists():
-            what = f"{self.family.name}: {rule.name} of {rule.module}"
-            self._go("mod", "download", rule.module, what=what)
-            source = (
-                Path(self._go("list", "-m", "-f", "{{.Dir}}", rule.module, what=what).strip()) / rule.folder
-            )
             with self._scratch() as scratch:
-                # The module cache is read-only; copyfile leaves its modes behind, so that the cache can be
-                # removed.
-                shutil.copytree(source, scratch / rule.name, copy_function=shutil.copyfile)
-                for directory in [scratch / rule.name, *(scratch / rule.name).rglob("*/")]:
-                    directory.chmod(0o755)
-                (scratch / rule.name).rename(target)
+                self._copied(rule.module, rule.folder, scratch / rule.name).rename(target)
         return target
 
     def _build(self, rules: Sequence[ProgramRule], folder: Path) -> None:
@@ -202,17 +201,41 @@ class _Builder:
                 (built / executable(rule.package)).rename(folder / rule.name)
         self.report(f"{self.family.name}: built {names} in {time.monotonic() - started:.0f} s")
 
+    def _copied(self, module: str, folder: str, target: Path) -> Path:
+        """A copy of a module's folder. The module cache is read-only; its modes stay behind, so that the copy
+        can be changed and removed.
+        """
+        what = f"{self.family.name}: {folder or 'all'} of {module}"
+        self._go("mod", "download", module, what=what)
+        source = Path(self._go("list", "-m", "-f", "{{.Dir}}", module, what=what).strip()) / folder
+        shutil.copytree(source, target, copy_function=shutil.copyfile)
+        for directory in [target, *target.rglob("*/")]:
+            directory.chmod(0o755)
+        return target
+
     def _patched(self, scratch: Path) -> list[str]:
+        """Copies and changes modules. The flag builds with a go.mod that has the copies in the place of the
+        originals: the tool chain refuses an overlay on its module cache. A text that is not there exactly
+        once fails the build, so that a new version of the module cannot silently lose the change.
+        """
         if not self.family.patches:
             return []
-
-        def module_folder(module: str) -> Path:
-            self._go("mod", "download", module, what=f"{self.family.name}: {module}")
-            return Path(self._go("list", "-m", "-f", "{{.Dir}}", module, what=f"folder of {module}").strip())
-
-        changed = write_patched(
-            self.family.patches, modules=self.family.modules, scratch=scratch, module_folder=module_folder
-        )
+        copies: dict[str, Path] = {}
+        for rule in self.family.patches:
+            if rule.module not in copies:
+                copies[rule.module] = self._copied(rule.module, "", scratch / f"module-{len(copies)}")
+            file = copies[rule.module] / rule.file
+            text = file.read_text(encoding="utf-8")
+            if (count := text.count(rule.old)) != 1:
+                raise BinaryError(
+                    f"{rule.module}: {rule.old!r} stands {count} times in {rule.file}, not once: adapt"
+                    " family.toml"
+                )
+            file.write_text(text.replace(rule.old, rule.new), encoding="utf-8")
+        replaces = "".join(f'\nreplace {module} => "{folder}"\n' for module, folder in copies.items())
+        changed, modules = scratch / "patched.mod", self.family.modules
+        changed.write_text((modules / "go.mod").read_text(encoding="utf-8") + replaces, encoding="utf-8")
+        shutil.copyfile(modules / "go.sum", scratch / "patched.sum")
         return [f"-modfile={changed}"]
 
     def _expanded(self, flag: str) -> str:
@@ -271,7 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         started = time.monotonic()
         try:
             binaries = obtain(name)
-        except (BinaryError, FamilyError, GoError, PatchError) as error:
+        except (BinaryError, FamilyError, GoError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
         for program in binaries.programs.values():
@@ -279,7 +302,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for label, folder in binaries.folders.items():
             _print(f"{name}: {label:24} {folder}")
         _print(f"{name}: ready after {time.monotonic() - started:.1f} s")
-    collect_unused(cache_root(os.environ) / "hub", report=_print)
     return 0
 
 

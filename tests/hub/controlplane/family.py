@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.hub.controlplane.modulepatch import PatchRule
-
 HUB = Path(__file__).resolve().parent.parent
 MODULES = ("go.mod", "go.sum")
 RULES = "family.toml"
@@ -50,6 +48,18 @@ class DataRule:
     name: str
     module: str
     folder: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatchRule:
+    """In `file` of `module`, `old` becomes `new`, for programs that offer no flag for something that the
+    suite must have, such as an address to listen on, and for libraries whose interfaces changed.
+    """
+
+    module: str
+    file: str
+    old: str
+    new: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,25 +7,22 @@ is an archive on an HTTP server of the test.
 import hashlib
 import io
 import tarfile
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
-import httpx
 import yaml
 
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client, Object, condition
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import ApiServer
-from tests.hub.controlplane.manifests import established, namespace
+from tests.hub.controlplane.manifests import namespace
 from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Processes
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.processes import Processes, answering
+from tests.hub.controlplane.waiting import wait_for, wait_until_served
+from tests.support.threadserver import Handler, ThreadServer
 
 NAMESPACE: Final = "flux-system"
 CONTROLLER: Final = "kustomize-controller"
@@ -33,37 +30,18 @@ KUSTOMIZATION: Final = "kustomize.toolkit.fluxcd.io/v1/Kustomization"
 GIT_REPOSITORY: Final = "source.toolkit.fluxcd.io/v1/GitRepository"
 
 
-class ArtifactServer:
-    """Archives by digest, on loopback."""
+class ArtifactServer(ThreadServer):
+    """Archives by digest; a context manager."""
 
     def __init__(self) -> None:
-        self.archives: dict[str, bytes] = {}
-        archives = self.archives
+        self.archives = archives = dict[str, bytes]()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+        class ArtifactHandler(Handler):
+            def serve(self) -> None:
                 content = archives.get(self.path.strip("/").removesuffix(".tar.gz"))
-                self.send_response(200 if content is not None else 404)
-                self.send_header("Content-Length", str(len(content or b"")))
-                self.end_headers()
-                self.wfile.write(content or b"")
+                self.send(200 if content is not None else 404, content or b"", media="application/gzip")
 
-            def log_message(self, *_: object) -> None:
-                return
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(ArtifactHandler)
 
     def offer(self, root: Path, *folders: str) -> Mapping[str, object]:
         """Archives these folders below `root`, and returns the artifact of a source's status."""
@@ -106,9 +84,7 @@ class Flux:
         self._crds = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(paths)]
         for item in [*self._crds, namespace(NAMESPACE)]:
             self.client.apply(item)
-        wait_for(lambda: established(self.client, self._crds), what="the hub serves Flux's kinds")
-        for kind in (KUSTOMIZATION, GIT_REPOSITORY):
-            wait_for(lambda kind=kind: self.client.path(kind), what=f"the hub lists {kind}")  # type: ignore[misc]
+        wait_until_served(self.client, self._crds)
         metrics, health = free_port(), free_port()
         process = self.processes.start(
             CONTROLLER,
@@ -124,15 +100,7 @@ class Flux:
                 "RUNTIME_NAMESPACE": NAMESPACE,
             },
         )
-
-        def missing() -> str | None:
-            try:
-                answer = httpx.get(f"http://127.0.0.1:{health}/readyz", timeout=2, trust_env=False)
-            except httpx.TransportError as error:
-                return str(error)
-            return None if answer.status_code == httpx.codes.OK else answer.text
-
-        self.processes.ready(process, missing)
+        self.processes.ready(process, answering(f"http://127.0.0.1:{health}/readyz"))
 
     def stop(self) -> None:
         """Ends it, and removes its kinds from the hub. The Kustomizations must be gone."""
@@ -146,24 +114,16 @@ class Flux:
         self.client.patch_status(GIT_REPOSITORY, source, {"artifact": artifact}, namespace=NAMESPACE)
         return str(artifact["revision"])
 
-    def ready(self, name: str) -> tuple[str, str, str]:
-        """(status, reason, message) of a Kustomization's condition Ready; empty while there is none."""
-        found = self.client.get(KUSTOMIZATION, name, namespace=NAMESPACE)
-        return next(
-            (
-                (one["status"], one["reason"], one["message"])
-                for one in found.get("status", {}).get("conditions", [])
-                if one["type"] == "Ready"
-            ),
-            ("", "", ""),
-        )
+    def ready(self, name: str) -> dict[str, str]:
+        """The condition Ready of a Kustomization; empty while there is none."""
+        return condition(self.client.get(KUSTOMIZATION, name, namespace=NAMESPACE), "Ready")
 
     def applied(self, revision: str, *names: str) -> None:
         """Waits until these Kustomizations have applied a revision."""
         for name in names:
             wait_for(
                 lambda name=name: (  # type: ignore[misc]
-                    self.ready(name)[0] == "True"
+                    self.ready(name).get("status") == "True"
                     and self.client.get(KUSTOMIZATION, name, namespace=NAMESPACE)["status"].get(
                         "lastAppliedRevision"
                     )

@@ -10,7 +10,7 @@ import httpx
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.processes import Processes, answering
 
 ADMIN: Final = "somebody"
 BOT: Final = "reconciler"
@@ -78,7 +78,7 @@ class Gitea:
         self.run("admin", "user", "create", *self._person(BOT))
         command = [str(self._program), "web", "--config", str(self._settings)]
         self.process = processes.start("gitea", command, environment=self._environment, folder=folder)
-        processes.ready(self.process, self._missing)
+        processes.ready(self.process, answering(f"{self.url}/api/v1/version"))
         processes.check_listeners()
         everything = self.token(ADMIN, "all")
         self._signed = {"Authorization": f"token {everything}"}
@@ -147,10 +147,3 @@ class Gitea:
         mail = f"{name}@example.com"
         words = ("--username", name, "--password", PASSWORD, "--email", mail)
         return (*words, "--must-change-password=false")
-
-    def _missing(self) -> str | None:
-        try:
-            answer = httpx.get(f"{self.url}/api/v1/version", timeout=2)
-        except httpx.HTTPError as error:
-            return str(error)
-        return None if answer.is_success else f"{answer.status_code}"

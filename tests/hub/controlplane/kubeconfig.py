@@ -1,5 +1,6 @@
 """Kubeconfig files: one cluster, one user, one context, credentials as files beside it or as a token."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,25 +23,10 @@ class Identity:
 ADMIN = Identity(user="gitops-dsf-tests", groups=("system:masters",))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Credentials:
-    """Either a token, or a certificate with its key."""
-
-    token: str | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-
-
 def write_kubeconfig(
-    path: Path, *, server: str, authority: Path, credentials: Credentials, namespace: str = ""
+    path: Path, *, server: str, authority: Path, user: Mapping[str, str], namespace: str = ""
 ) -> Path:
     """Write `path`, readable by its owner only, and return it."""
-    user: dict[str, str] = {}
-    if credentials.token is not None:
-        user["token"] = credentials.token
-    else:
-        user["client-certificate"] = str(credentials.certificate)
-        user["client-key"] = str(credentials.key)
     context = {"cluster": "cluster", "user": "user", **({"namespace": namespace} if namespace else {})}
     config = {
         "apiVersion": "v1",
@@ -48,7 +34,7 @@ def write_kubeconfig(
         "clusters": [
             {"name": "cluster", "cluster": {"server": server, "certificate-authority": str(authority)}}
         ],
-        "users": [{"name": "user", "user": user}],
+        "users": [{"name": "user", "user": dict(user)}],
         "contexts": [{"name": "context", "context": context}],
         "current-context": "context",
     }

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -38,7 +39,6 @@ class Volume:
         self.directory = directory
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._follow, name=f"volume {namespace}/{name}", daemon=True)
-        self.failure: Exception | None = None
 
     def __enter__(self) -> Self:
         project(self.directory, self._content())
@@ -50,20 +50,10 @@ class Volume:
         self._thread.join()
         self._client.close()
 
-    def read(self, key: str) -> str | None:
-        """What a reader in the pod sees now, or None."""
-        try:
-            return (self.directory / key).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-
     def _follow(self) -> None:
         while not self._stop.wait(POLL_SECONDS):
-            try:
+            with suppress(ApiError, httpx.TransportError):
                 project(self.directory, self._content())
-                self.failure = None
-            except (ApiError, httpx.TransportError) as error:
-                self.failure = error
 
     def _content(self) -> dict[str, bytes]:
         found = self._client.find(self._kind, self._name, namespace=self._namespace) or {}

@@ -169,17 +169,5 @@ def install(client: Client, items: Iterable[Object], *, manager: str) -> None:
         client.apply(item, manager=manager)
 
 
-def established(client: Client, items: Iterable[Object]) -> bool:
-    """Whether the API server serves every CRD among `items`."""
-    for item in items:
-        found = client.get("apiextensions.k8s.io/v1/CustomResourceDefinition", item["metadata"]["name"])
-        conditions = {
-            entry["type"]: entry["status"] for entry in found.get("status", {}).get("conditions", [])
-        }
-        if conditions.get("Established") != "True":
-            return False
-    return True
-
-
 def namespace(name: str) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

@@ -25,13 +25,13 @@ from typing import Self
 import httpx
 import yaml
 
-from tests.hub.controlplane import networkns, nodeinit, nodenetwork
-from tests.hub.controlplane.api import Object
+from tests.hub.controlplane import nodenetwork
+from tests.hub.controlplane.api import Object, is_true
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import UNTHROTTLED, ApiServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.pki import SERVICE_ADDRESS
-from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.processes import Processes, answering
 from tests.hub.controlplane.waiting import wait_for
 
 PROGRAMS = ("containerd", "runc", "ip", "mount", "nsenter", "unshare")
@@ -39,6 +39,13 @@ PLUGINS = Path("/usr/lib/cni")
 PACKAGES = "containerd runc containernetworking-plugins iproute2"
 DOMAIN = "cluster.local"
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
+INIT = """\
+import signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    signal.pause()
+"""
+"""The first process of a node's namespaces: it waits for ever, and its orphans leave no zombies."""
 PARENT = "k8s.io"
 """Where containerd puts the control groups of pods without a parent."""
 
@@ -75,8 +82,7 @@ def missing() -> str | None:
 
 def is_ready(pod: Object) -> bool:
     """Whether the pod is ready, and stays."""
-    conditions = {one["type"]: one["status"] for one in pod.get("status", {}).get("conditions", [])}
-    return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
+    return is_true(pod, "Ready") and "deletionTimestamp" not in pod["metadata"]
 
 
 @dataclass(kw_only=True)
@@ -129,10 +135,7 @@ class Node:
         kubelet = self.processes.running[f"{self.name}-kubelet"]
         assert kubelet.running, f"the kubelet of {self.name} has ended:\n{kubelet.tail()}"
         found = self.server.admin.find("v1/Node", self.name)
-        if found is None or found["spec"].get("taints"):
-            return False
-        conditions = {one["type"]: one["status"] for one in found["status"].get("conditions", [])}
-        return conditions.get("Ready") == "True"
+        return found is not None and not found["spec"].get("taints") and is_true(found, "Ready")
 
     def processes_of(self, container: str) -> list[int]:
         """The processes of a container as this machine numbers them. `container` is its id."""
@@ -179,7 +182,7 @@ class Node:
             (self.folder / name).mkdir(parents=True)
         unshare = [_which("unshare"), "--net", "--mount", "--pid", "--ipc", "--uts", "--mount-proc", "--fork"]
         process = self.processes.start(
-            f"{self.name}-init", [*unshare, "--kill-child", sys.executable, nodeinit.__file__]
+            f"{self.name}-init", [*unshare, "--kill-child", sys.executable, "-c", INIT]
         )
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         # launch.py becomes unshare, and that has one child when the namespaces exist.
@@ -217,7 +220,7 @@ class Node:
     def _mounted(self) -> bool:
         """The init process runs only after its namespaces are complete."""
         words = Path(f"/proc/{self._init}/cmdline").read_bytes().split(b"\0")
-        return nodeinit.__file__.encode() in words
+        return INIT.encode() in words
 
     def _start_network(self) -> None:
         services = self.folder / "services.json"
@@ -228,21 +231,12 @@ class Node:
             [sys.executable, "-m", nodenetwork.__name__, namespace, services],
             folder=Path.cwd(),
         )
-        self._inside = ThreadPoolExecutor(max_workers=1, initializer=networkns.enter, initargs=(namespace,))
-        self.processes.ready(process, self._api_answers)
-
-    def _api_answers(self) -> str | None:
-        try:
-            assert self._inside is not None
-            call = self._inside.submit(
-                httpx.get,
-                f"https://{SERVICE_ADDRESS}/readyz",
-                verify=self.server.trust(),
-                trust_env=False,
-            )
-            return None if call.result().is_success else "the API server is not ready"
-        except httpx.TransportError as error:
-            return f"{type(error).__name__}: {error}"
+        self._inside = ThreadPoolExecutor(max_workers=1, initializer=nodenetwork.enter, initargs=(namespace,))
+        probe, inside = (
+            answering(f"https://{SERVICE_ADDRESS}/readyz", trust=self.server.trust()),
+            self._inside,
+        )
+        self.processes.ready(process, lambda: inside.submit(probe).result())
 
     def _services(self) -> list[Object]:
         """The API server where pods and the kubelet look for it, then the services."""

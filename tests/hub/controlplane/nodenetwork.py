@@ -7,22 +7,43 @@ answered at `DNS_ADDRESS`, as a cluster's DNS does.
 """
 
 import asyncio
+import ctypes
 import json
+import os
 import socket
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-from tests.hub.controlplane.networkns import inside
-
 DNS_ADDRESS = "10.0.0.10"
 CHUNK = 65536
+CLONE_NEWNET = 0x40000000  # setns(2)
 HEADER = struct.Struct("!6H")
 A, IN, NO_SUCH_NAME = 1, 1, 3
 ANSWER = 0x8580
 """Flags of an answer: authoritative, recursion available."""
+
+
+def enter(namespace: Path) -> None:
+    """Move the calling thread into a network namespace, given as a file such as /proc/PID/ns/net."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with namespace.open("rb") as file:
+        if libc.setns(file.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), f"setns {namespace}: {os.strerror(ctypes.get_errno())}")
+
+
+@contextmanager
+def inside(namespace: Path) -> Iterator[None]:
+    """Sockets that the calling thread makes in the block belong to the namespace for good."""
+    with Path("/proc/thread-self/ns/net").open("rb") as before:
+        enter(namespace)
+        try:
+            yield
+        finally:
+            enter(Path(f"/proc/thread-self/fd/{before.fileno()}"))
 
 
 class Names(asyncio.DatagramProtocol):

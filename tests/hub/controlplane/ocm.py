@@ -5,13 +5,13 @@ gives it, with the roles of OCM's own manifests. Leader election is off: one rep
 not wait for a lease.
 """
 
-from collections.abc import Mapping
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kube import UNTHROTTLED, ApiServer, ReadyProbe
+from tests.hub.controlplane.kube import UNTHROTTLED, ApiServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.manifests import (
     AGENT_NAMESPACE,
@@ -22,7 +22,6 @@ from tests.hub.controlplane.manifests import (
     SPOKE_CRDS,
     SPOKE_RIGHTS,
     WORK_SERVICE_ACCOUNT,
-    established,
     hub_values,
     install,
     namespace,
@@ -32,8 +31,8 @@ from tests.hub.controlplane.manifests import (
 )
 from tests.hub.controlplane.pki import Authority
 from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Processes
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.processes import Probe, Processes, answering
+from tests.hub.controlplane.waiting import wait_for, wait_until_served
 
 WEBHOOKS = {"addon": "addon-webhook-sa", "registration": "registration-webhook-sa", "work": "work-webhook-sa"}
 MANAGER = "cluster-manager"
@@ -45,7 +44,7 @@ class Controllers:
 
     binaries: Binaries
     processes: Processes
-    probes: dict[str, ReadyProbe] = field(default_factory=dict)
+    probes: dict[str, Probe] = field(default_factory=dict)
 
     def start(
         self,
@@ -55,13 +54,10 @@ class Controllers:
         server: ApiServer,
         kubeconfig: Path,
         namespace: str,
-        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Start without waiting."""
         port = free_port()
-        self.probes[name] = ReadyProbe(
-            url=f"https://127.0.0.1:{port}/healthz", authority=server.authority_file
-        )
+        self.probes[name] = answering(f"https://127.0.0.1:{port}/healthz", trust=server.trust())
         config = server.folder / f"{name}.config.yaml"
         config.write_text(_serving_config(server), encoding="utf-8")
         command: list[str | Path] = [
@@ -75,7 +71,7 @@ class Controllers:
             "--disable-leader-election",
             *UNTHROTTLED,
         ]
-        settings = {"POD_NAME": name, "POD_NAMESPACE": namespace, **(environment or {})}
+        settings = {"POD_NAME": name, "POD_NAMESPACE": namespace}
         self.processes.start(name, command, environment=settings)
 
     def wait(self, name: str) -> float:
@@ -106,7 +102,7 @@ class HubManager:
         crds = [reached_by_url(item, self._addresses) for item in render(binaries, HUB_CRDS, values)]
         install(admin, crds, manager=MANAGER)
         install(admin, [namespace(HUB_NAMESPACE), *render(binaries, HUB_RIGHTS, values)], manager=MANAGER)
-        wait_for(lambda: established(admin, crds), what="the hub serves OCM's kinds")
+        wait_until_served(admin, crds)
         self._admission = [
             reached_by_url(item, self._addresses) for item in render(binaries, HUB_ADMISSION, values)
         ]
@@ -132,10 +128,11 @@ class HubManager:
 
     def wait(self) -> None:
         """Wait until all answer, then switch admission on; from here on OCM's rules hold."""
-        authority = self.server.folder / "webhooks" / "ca.crt"
+        trust = ssl.create_default_context(cafile=self.server.folder / "webhooks" / "ca.crt")
         processes = self.controllers.processes
         for name, address in self._addresses.items():
-            probe = AnsweringProbe(url=address, authority=authority)
+            # There is no health path on their port: any answer will do.
+            probe = answering(address, trust=trust, statuses=(200, 404))
             processes.ready(processes.running[f"webhooks-{name}"], probe)
         for name in ("registration", "placement", "addon"):
             self.controllers.wait(name)
@@ -196,7 +193,7 @@ class WorkAgent:
             _aggregate_role(),
         ]
         install(admin, items, manager="klusterlet")
-        wait_for(lambda: established(admin, crds), what=f"{self.spoke.name} serves OCM's kinds")
+        wait_until_served(admin, crds)
 
     def start(self) -> None:
         """Start without waiting. Objects' states go to the hub every second instead of every 10 s."""
@@ -216,21 +213,6 @@ class WorkAgent:
 
     def wait(self) -> float:
         return self.controllers.wait(self.process)
-
-
-@dataclass(kw_only=True)
-class AnsweringProbe:
-    """Content when a TLS server answers at all; OCM's webhook servers have no health path on their port."""
-
-    url: str
-    authority: Path
-    _probe: ReadyProbe | None = None
-
-    def __call__(self) -> str | None:
-        if self._probe is None:
-            self._probe = ReadyProbe(url=self.url, authority=self.authority)
-        missing = self._probe()
-        return None if missing is None or ": 404 " in missing else missing
 
 
 def _aggregate_role() -> Object:

@@ -4,14 +4,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Self
 
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import CONTROLLERS, ApiServer, Kubernetes, start_store
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.ocm import Controllers, HubManager, WorkAgent
-from tests.hub.controlplane.processes import Process, Processes
+from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.waiting import wait_for
 
 MANAGED_CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
@@ -21,18 +20,6 @@ SPOKES = ("cluster1", "cluster2")
 # run: ocm pkg/registration/hub/lease.
 LONG_AGO_SECONDS = 3600.0
 LEASE_SECONDS = 3600
-
-
-@dataclass(frozen=True, kw_only=True)
-class Controller:
-    """One OCM controller on the hub."""
-
-    name: str
-    controllers: Controllers
-
-    @property
-    def process(self) -> Process:
-        return self.controllers.processes.running[self.name]
 
 
 @dataclass(kw_only=True)
@@ -51,7 +38,6 @@ class ControlPlane:
     """Those of Kubernetes, on every API server."""
     hub: ApiServer = field(init=False)
     spokes: dict[str, ApiServer] = field(init=False)
-    startup: dict[str, float] = field(default_factory=dict)
     _servers: list[ApiServer] = field(default_factory=list)
     _agents: dict[str, WorkAgent] = field(default_factory=dict)
     _controllers: Controllers | None = None
@@ -71,10 +57,6 @@ class ControlPlane:
     def processes(self) -> Processes:
         return self.kubernetes.processes
 
-    @property
-    def placement(self) -> Controller:
-        return self._controller("placement")
-
     def close(self) -> None:
         for server in self._servers:
             server.close()
@@ -83,10 +65,6 @@ class ControlPlane:
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         """kubectl with all rights on the hub; its standard output."""
         return self.hub.kubectl(*arguments, stdin=stdin).stdout
-
-    def kubeconfig(self, identity: Identity) -> Path:
-        """A kubeconfig of any identity on the hub."""
-        return self.hub.kubeconfig(identity)
 
     @contextmanager
     def copying_pull_secrets(self, name: str, *, namespace: str) -> Iterator[None]:
@@ -152,22 +130,12 @@ class ControlPlane:
         ]
         self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"conditions": conditions})
 
-    def remove_cluster(self, name: str) -> None:
-        """Delete the ManagedCluster and wait until it is gone; what OCM keeps of it stays."""
-        self.hub.admin.delete(MANAGED_CLUSTER, name)
-        wait_for(
-            lambda: self.hub.admin.find(MANAGED_CLUSTER, name) is None,
-            what=f"ManagedCluster {name} is gone",
-            seen=lambda: self.hub.admin.find(MANAGED_CLUSTER, name),
-        )
-
     def taints(self, name: str) -> list[str]:
         """The keys of a cluster's taints, sorted."""
         spec = self.hub.admin.get(MANAGED_CLUSTER, name)["spec"]
         return sorted(taint["key"] for taint in spec.get("taints", []))
 
     def _start(self) -> None:
-        started = time.monotonic()
         store = start_store(self.kubernetes)
         self.hub = ApiServer(name="hub", kubernetes=self.kubernetes, store=store)
         self.spokes = {
@@ -180,10 +148,8 @@ class ControlPlane:
             server.wait()
         for server in self._servers:
             server.start_controllers(self.kube_controllers)
-        self.startup["API servers"] = time.monotonic() - started
         if self.ocm_binaries is not None:
             self._start_ocm(self.ocm_binaries)
-            self.startup["with OCM"] = time.monotonic() - started
         for server in self._servers:
             server.wait_controllers()
         self.processes.check_listeners()
@@ -215,9 +181,6 @@ class ControlPlane:
         binding = f"open-cluster-management:managedcluster:{name}:work"
         found = self.hub.admin.find("rbac.authorization.k8s.io/v1/RoleBinding", binding, namespace=name)
         return found is not None and not self.taints(name)
-
-    def _controller(self, name: str) -> Controller:
-        return Controller(name=name, controllers=self._ocm())
 
     def _ocm(self) -> Controllers:
         if self._controllers is None:

@@ -6,18 +6,21 @@ started itself; on Linux the kernel kills it when this process dies without stop
 """
 
 import os
+import re
 import signal
+import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.hub.controlplane.listeners import Listener, listeners, session_members
+import httpx
+
 from tests.hub.controlplane.waiting import LONGEST_SECONDS
 
 LAUNCH = Path(__file__).with_name("launch.py")
@@ -25,11 +28,31 @@ POLL_SECONDS = 0.05
 STOP_SECONDS = 10.0
 CLOSE_SECONDS = 3.0  # at the end the data goes too, so there is nothing to finish
 TAIL_LINES = 30
+LISTEN = "0A"
+LOOPBACK = re.compile(r"[0-9A-F]{6}7F|0{24}01000000|0{16}FFFF0000[0-9A-F]{6}7F")
+"""Addresses of proc_pid_net(5), as a little-endian machine writes them."""
 
 Probe = Callable[[], str | None]
 """Returns None when the program is ready, otherwise what is still missing. Must not raise for a program that
 starts.
 """
+
+
+def answering(
+    url: str, *, trust: ssl.SSLContext | bool = True, statuses: Sequence[int] = (200,), text: str = ""
+) -> Probe:
+    """A probe that is content with one of these statuses and this text in the answer."""
+
+    def probe() -> str | None:
+        try:
+            answer = httpx.get(url, verify=trust, timeout=5, trust_env=False)
+        except httpx.TransportError as error:
+            return f"{url}: {type(error).__name__}: {error}"
+        if answer.status_code in statuses and text in answer.text:
+            return None
+        return f"{url}: {answer.status_code} {answer.text[-400:]}"
+
+    return probe
 
 
 class ProcessError(Exception):
@@ -40,12 +63,9 @@ class ProcessError(Exception):
 
 @dataclass(kw_only=True)
 class Process:
-    """One child. `command` and `environment` are kept so that it can be started again exactly as it was."""
+    """One child."""
 
     name: str
-    command: Sequence[str]
-    environment: Mapping[str, str]
-    folder: Path
     log: Path
     child: "subprocess.Popen[bytes]"
     begun: int = 0
@@ -162,23 +182,16 @@ class Processes:
         finally:
             self._forker.shutdown(wait=True)
 
-    def listening(self) -> list[tuple[str, Listener]]:
-        """Every listening TCP socket of our programs and of what they started, by program name."""
+    def check_listeners(self) -> None:
+        """ProcessError when a program, or what it started, listens on more than loopback."""
         names = {process.pid: name for name, process in self._running.items()}
-        members = session_members(names)
-        return [(names[members[found.pid]], found) for found in listeners(members)]
-
-    def check_listeners(self) -> int:
-        """How many sockets listen; ProcessError names each that is not on loopback."""
-        found = self.listening()
         wrong = [
-            f"{name} (process {one.pid}) on {one.address}:{one.port}"
-            for name, one in found
-            if not one.loopback
+            f"{names[leader]} on {address}"
+            for pid, leader in session_members(names).items()
+            for address in exposed(pid)
         ]
         if wrong:
             raise ProcessError("listening beyond loopback: " + "; ".join(wrong))
-        return len(found)
 
     def _spawn(
         self, name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path
@@ -201,15 +214,7 @@ class Processes:
 
         child = self._forker.submit(fork).result()
         self._started.append(child.pid)
-        return Process(
-            name=name,
-            command=command,
-            environment=environment,
-            folder=folder,
-            log=log,
-            child=child,
-            begun=begun,
-        )
+        return Process(name=name, log=log, child=child, begun=begun)
 
     def _end(
         self, processes: Sequence[Process], first: signal.Signals, *, patience: float = STOP_SECONDS
@@ -236,3 +241,38 @@ def _signal(pid: int, number: signal.Signals, *, group: bool = True) -> None:
             os.kill(pid, number)
     except ProcessLookupError:
         pass
+
+
+def session_members(leaders: Iterable[int]) -> dict[int, int]:
+    """Living process id -> session leader, for all processes in the sessions of `leaders` (the leaders
+    included).
+    """
+    wanted = set(leaders)
+    members: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        # pid (comm) state ppid pgrp session ...; comm may hold spaces and parentheses.
+        fields = stat.rpartition(")")[2].split()
+        if fields[0] != "Z" and int(fields[3]) in wanted:
+            members[int(entry.name)] = int(fields[3])
+    return members
+
+
+def exposed(pid: int) -> list[str]:
+    """Where a process listens beyond loopback, as the kernel writes addresses. One that has ended nowhere."""
+    proc, wide = Path(f"/proc/{pid}"), dict[str, str]()
+    try:
+        for table in ("tcp", "tcp6"):
+            for row in (proc / "net" / table).read_text(encoding="ascii").splitlines()[1:]:
+                columns = row.split()
+                if columns[3] == LISTEN and not LOOPBACK.match(columns[1]):
+                    wide[f"socket:[{columns[9]}]"] = columns[1]
+        held = [str(descriptor.readlink()) for descriptor in (proc / "fd").iterdir()] if wide else []
+    except OSError:
+        return []
+    return [wide[target] for target in held if target in wide]

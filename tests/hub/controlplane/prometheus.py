@@ -9,55 +9,59 @@ and present are one series.
 import json
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.exporter import LoadExporter
 from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Processes
-from tests.hub.controlplane.series import Series, open_metrics
+from tests.hub.controlplane.processes import Processes, answering
+from tests.support.threadserver import Handler, ThreadServer
 
 SCRAPE_SECONDS = 1
 
 
-class PrometheusError(Exception):
-    """promtool refused the past, or a query failed; the message is Prometheus' own."""
+def series(name: str, labels: Mapping[str, str]) -> str:
+    """How the text formats write a series."""
+    pairs = ",".join(f"{label}={json.dumps(value)}" for label, value in sorted(labels.items()))
+    return f"{name}{{{pairs}}}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prometheus:
-    """A running Prometheus. `url` is its origin, without a trailing slash."""
+def past(
+    name: str, labels: Mapping[str, str], values: Sequence[float], *, end: float, step: float = 15.0
+) -> Iterable[str]:
+    """Lines of OpenMetrics: `values` spaced by `step` seconds, the last one at `end` (seconds since the
+    epoch).
+    """
+    first, head = end - step * (len(values) - 1), series(name, labels)
+    return (f"{head} {value!r} {first + step * index:.3f}\n" for index, value in enumerate(values))
 
-    name: str
-    url: str
-    startup_seconds: float
 
-    def query_range(
-        self, query: str, *, start: float, end: float, step: float = 15.0
-    ) -> list[dict[str, Any]]:
-        """The matrix of a range query: `[{"metric": {...}, "values": [[ts, "v"], ...]}, ...]`."""
-        return self._data(
-            "query_range", {"query": query, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": str(step)}
-        )
+class LoadExporter(ThreadServer):
+    """A metrics endpoint with gauges; a context manager. Values appear with the next scrape."""
 
-    def query(self, query: str) -> list[dict[str, Any]]:
-        """The vector of an instant query, now."""
-        return self._data("query", {"query": query})
+    def __init__(self) -> None:
+        self._values = values = dict[str, float]()
 
-    def version(self) -> str:
-        answer = httpx.get(f"{self.url}/api/v1/status/buildinfo", timeout=60)
-        return str(answer.json()["data"]["version"])
+        class ExporterHandler(Handler):
+            def serve(self) -> None:
+                text = "".join(f"{name} {value!r}\n" for name, value in dict(values).items())
+                self.send(200, text.encode(), media="text/plain; version=0.0.4; charset=utf-8")
 
-    def _data(self, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
-        answer = httpx.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=60).json()
-        if answer["status"] != "success":
-            raise PrometheusError(f"{parameters['query']}: {answer['errorType']}: {answer['error']}")
-        result: list[dict[str, Any]] = answer["data"]["result"]
-        return result
+        super().__init__(ExporterHandler)
+
+    def set(self, name: str, labels: Mapping[str, str], value: float) -> None:
+        """Set one series; it keeps the value until it is set again."""
+        self._values[series(name, labels)] = value
+
+
+def ask(url: str, query: str) -> list[dict[str, Any]]:
+    """The vector of an instant query, now."""
+    answer = httpx.get(f"{url}/api/v1/query", params={"query": query}, timeout=60, trust_env=False).json()
+    assert answer["status"] == "success", answer
+    found: list[dict[str, Any]] = answer["data"]["result"]
+    return found
 
 
 def start_prometheus(
@@ -65,91 +69,45 @@ def start_prometheus(
     binaries: Binaries,
     processes: Processes,
     folder: Path,
-    history: Iterable[Series] = (),
+    history: Iterable[str] = (),
     exporter: LoadExporter | None = None,
     name: str = "prometheus",
-    port: int | None = None,
     flags: Sequence[str] = (),
     configuration: Mapping[str, Any] | None = None,
-) -> Prometheus:
-    """Write the past, start the server under `name` and wait until it answers. `folder` must be its own.
+) -> str:
+    """Write the past, start the server under `name` and wait until it answers; its URL. `folder` must be its
+    own.
 
-    `configuration` has further sections of the configuration file.
+    `configuration` has further sections of the configuration file, and settings of the section global.
     """
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / "data"
-    _write_history(binaries.path("promtool"), folder, data, history)
+    if history:
+        text = folder / "history.txt"
+        text.write_text("".join([*history, "# EOF\n"]), encoding="utf-8")
+        command: list[str | Path] = [binaries.path("promtool"), "tsdb", "create-blocks-from", "openmetrics"]
+        subprocess.run([*command, "--quiet", text, data], check=True, capture_output=True, timeout=120)
+    sections = dict(configuration or {})
+    interval = {"scrape_interval": f"{SCRAPE_SECONDS}s", "scrape_timeout": f"{SCRAPE_SECONDS}s"}
+    sections["global"] = {**interval, **sections.get("global", {})}
+    if exporter is not None:
+        job = {
+            "job_name": "load",
+            "static_configs": [{"targets": [exporter.authority]}],
+            "metric_relabel_configs": [{"action": "labeldrop", "regex": "job|instance"}],
+        }
+        sections["scrape_configs"] = [job]
     file = folder / "prometheus.yml"
     # JSON is YAML; nothing here needs more.
-    file.write_text(json.dumps(_merged(_configuration(exporter), configuration or {})), encoding="utf-8")
-    port = port or free_port()
-    url = f"http://127.0.0.1:{port}"
-    command: list[str | Path] = [
+    file.write_text(json.dumps(sections), encoding="utf-8")
+    url = f"http://127.0.0.1:{free_port()}"
+    command = [
         binaries.path("prometheus"),
         f"--config.file={file}",
         f"--storage.tsdb.path={data}",
-        f"--web.listen-address=127.0.0.1:{port}",
+        f"--web.listen-address={url.removeprefix('http://')}",
         "--log.level=warn",
         *flags,
     ]
-    process = processes.start(name, command, folder=folder)
-
-    def probe() -> str | None:
-        try:
-            answer = httpx.get(f"{url}/-/ready", timeout=2)
-        except httpx.HTTPError as error:
-            return f"{url}/-/ready: {error!r}"
-        return (
-            None
-            if answer.status_code == 200
-            else f"{url}/-/ready: {answer.status_code} {answer.text.strip()}"
-        )
-
-    return Prometheus(name=name, url=url, startup_seconds=processes.ready(process, probe))
-
-
-def _write_history(promtool: Path, folder: Path, data: Path, history: Iterable[Series]) -> None:
-    series = tuple(history)
-    if not series:
-        return
-    text = folder / "history.txt"
-    text.write_text(open_metrics(series), encoding="utf-8")
-    answer = subprocess.run(
-        [str(promtool), "tsdb", "create-blocks-from", "openmetrics", "--quiet", str(text), str(data)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    if answer.returncode != 0:
-        raise PrometheusError(
-            f"promtool could not write the past: {answer.stderr.strip() or answer.stdout.strip()}"
-        )
-
-
-def _merged(base: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Both, with the sections and lists that both have joined."""
-    joined: dict[str, Any] = {
-        key: [*base[key], *value] if isinstance(value, list) else {**base[key], **value}
-        for key, value in more.items()
-        if key in base
-    }
-    return {**base, **more, **joined}
-
-
-def _configuration(exporter: LoadExporter | None) -> dict[str, Any]:
-    scrapes = (
-        []
-        if exporter is None
-        else [
-            {
-                "job_name": "load",
-                "static_configs": [{"targets": [exporter.target]}],
-                "metric_relabel_configs": [{"action": "labeldrop", "regex": "job|instance"}],
-            }
-        ]
-    )
-    return {
-        "global": {"scrape_interval": f"{SCRAPE_SECONDS}s", "scrape_timeout": f"{SCRAPE_SECONDS}s"},
-        "scrape_configs": scrapes,
-    }
+    processes.ready(processes.start(name, command, folder=folder), answering(f"{url}/-/ready"))
+    return url

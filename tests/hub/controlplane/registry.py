@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-import httpx
 import yaml
 
 from tests.hub.controlplane.pki import Authority
 from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.processes import Processes, answering
 
 PROGRAMS = ("docker-registry", "skopeo")
 PACKAGES = "docker-registry skopeo"
@@ -50,7 +49,13 @@ class Registry:
         config.write_text(yaml.safe_dump(settings), encoding="utf-8")
         program = shutil.which("docker-registry") or "docker-registry"
         process = self.processes.start("registry", [program, "serve", config])
-        self.processes.ready(process, self._answers)
+        trust, scheme = ssl.create_default_context(), "http"
+        if self.issuer is not None:
+            scheme = "https"
+            trust.load_verify_locations(cadata=self.issuer.pair.certificate.decode("ascii"))
+        status = 200 if self.users is None else 401
+        url = f"{scheme}://{self.authority}/v2/"
+        self.processes.ready(process, answering(url, trust=trust, statuses=(status,)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,35 +64,12 @@ class Registry:
     def push(self, archive: Path, name: str) -> str:
         """Push an OCI archive as `name:tag`; the full name of the image."""
         image = f"{self.authority}/{name}"
-        answer = subprocess.run(
-            [
-                "skopeo",
-                "--insecure-policy",
-                "copy",
-                "--quiet",
-                "--dest-tls-verify=false",
-                f"oci-archive:{archive}",
-                f"docker://{image}",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = ["skopeo", "--insecure-policy", "copy", "--quiet", "--dest-tls-verify=false"]
+        places = [f"oci-archive:{archive}", f"docker://{image}"]
+        answer = subprocess.run([*command, *places], capture_output=True, text=True, check=False)
         if answer.returncode != 0:
             raise AssertionError(f"skopeo copy {archive.name}: {answer.stdout}{answer.stderr}")
         return image
-
-    def _answers(self) -> str | None:
-        trust = ssl.create_default_context()
-        if self.issuer is not None:
-            trust.load_verify_locations(cadata=self.issuer.pair.certificate.decode("ascii"))
-        scheme = "http" if self.issuer is None else "https"
-        try:
-            answer = httpx.get(f"{scheme}://{self.authority}/v2/", verify=trust, trust_env=False)
-        except httpx.TransportError as error:
-            return f"{type(error).__name__}: {error}"
-        expected = 200 if self.users is None else 401
-        return None if answer.status_code == expected else f"{answer.status_code}"
 
 
 def missing() -> str | None:

@@ -1,12 +1,14 @@
 """Waiting for something another program does, with a failure text that says what was there instead."""
 
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
 import httpx
 
-from tests.hub.controlplane.api import ApiError
+from tests.hub.controlplane.api import ApiError, Client, Object, is_true
+
+CRD: Final = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 
 POLL_SECONDS = 0.1
 LONGEST_SECONDS = 120.0
@@ -51,6 +53,19 @@ def hold_for(look: Callable[[], object], *, what: str, seconds: float) -> None:
         answer = look()
         assert answer, f"{what}: did not hold; saw {answer!r}"
         time.sleep(POLL_SECONDS)
+
+
+def wait_until_served(client: Client, crds: Iterable[Object]) -> None:
+    """Wait until the API server serves what these CRDs define, and lists it, which comes a moment later."""
+    for crd in crds:
+        _wait_until_served(client, crd["metadata"]["name"], crd["spec"])
+
+
+def _wait_until_served(client: Client, name: str, spec: Object) -> None:
+    wait_for(lambda: is_true(client.get(CRD, name), "Established"), what=f"{name} is established")
+    version = next(version["name"] for version in spec["versions"] if version["served"])
+    kind = f"{spec['group']}/{version}/{spec['names']['kind']}"
+    wait_for(lambda: client.path(kind), what=f"the API server lists {kind}")
 
 
 def _shown(seen: Callable[[], object] | None, last: object) -> str:

@@ -1,13 +1,14 @@
 """A fleet repository in git, as a platform team has it, and the commands they run on it."""
 
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.gitrepository import GitRepository
-from tests.hub.scenario.commandline import Ran, gitops_dsf
 from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf
 
 SCORER = "cpu-headroom"
 SCORE = "cpu_headroom"
@@ -34,15 +35,15 @@ class Fleet:
     def rendered(self) -> Path:
         return self.root / "rendered"
 
-    def run(self, *arguments: str) -> Ran:
+    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """``gitops-dsf`` in the repository's folder."""
-        return gitops_dsf(*arguments, folder=self.root)
+        return gitops_dsf(*arguments, cwd=self.root)
 
     def render(self) -> None:
         """validate, then render: what a pull request's checks do."""
         for arguments in (("validate",), ("render", "--allow-shrink"), ("render", "--check")):
             ran = self.run(*arguments)
-            assert ran.code == 0, f"gitops-dsf {' '.join(arguments)}: {ran.stdout}{ran.stderr}"
+            assert ran.returncode == 0, f"gitops-dsf {' '.join(arguments)}: {ran.stdout}{ran.stderr}"
 
     def write(self, path: str, *documents: Object) -> None:
         """One file of YAML documents."""

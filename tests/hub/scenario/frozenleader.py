@@ -5,7 +5,6 @@ Applications, decisions and clusters are objects that the test writes, and that 
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,14 @@ from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.placements import DECISION, PLACEMENT, PLACEMENT_LABEL, SCORE, remove_clusters
+from tests.hub.scenario.placements import (
+    DECISION,
+    PLACEMENT,
+    PLACEMENT_LABEL,
+    SCORE,
+    publish,
+    remove_clusters,
+)
 from tests.hub.scenario.reconciling import FAST, Reconciler, reconciling
 from tests.hub.scenario.stoppingproxy import StoppingProxy
 
@@ -31,6 +37,7 @@ LEASE = "coordination.k8s.io/v1/Lease"
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
 SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 RESOURCE, TTL = "frozen-score", 60
+LABELS = {MANAGED_BY_LABEL: AGENT_MANAGER}
 NEEDED = (
     "ServiceAccount",
     "ClusterRole",
@@ -128,13 +135,7 @@ class FrozenLeaderPlane:
 
     def dead_score(self) -> None:
         """On the second cluster, where no agent is."""
-        api, _, kind = SCORE.rpartition("/")
-        meta = {"name": RESOURCE, "namespace": B, "labels": {MANAGED_BY_LABEL: AGENT_MANAGER}}
-        until = datetime.fromtimestamp(time.time() - TTL - 500, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.put(
-            {"apiVersion": api, "kind": kind, "metadata": meta},
-            status={"validUntil": until, "scores": [{"name": "x", "value": 1}]},
-        )
+        publish(self.hub, B, RESOURCE, {"x": 1}, seconds=-TTL - 500, labels=LABELS)
 
     def agent_renews(self) -> None:
         """The agent came back, and has published."""
@@ -150,8 +151,7 @@ class FrozenLeaderPlane:
             {"apiVersion": api, "kind": kind, "metadata": {"name": ADDON_NAME, "namespace": B}, "spec": {}},
             status={"conditions": [condition]},
         )
-        status = {"scores": [{"name": "x", "value": 2}], "validUntil": "2100-01-01T00:00:00Z"}
-        self.hub.patch_status(SCORE, RESOURCE, status, namespace=B)
+        publish(self.hub, B, RESOURCE, {"x": 2}, seconds=3600, labels=LABELS)
 
     def forget_score(self) -> None:
         self.hub.delete(ADDON, ADDON_NAME, namespace=B)

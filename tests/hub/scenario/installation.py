@@ -10,18 +10,15 @@ from gitops_dsf.hub.names import APPLICATION_LABEL
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import wait_for, wait_until_served
 from tests.hub.scenario.fleet import FLEET_LABEL, Fleet, cluster_set, wave
+from tests.hub.scenario.placements import CLUSTER_SET, DECISION, MANAGED_CLUSTER, PLACEMENT_LABEL, SCORE
 
 MANAGER = "argocd-controller"
 CRD = "CustomResourceDefinition"
 KEPT = frozenset({"Namespace", CRD})
 WORK = "work.open-cluster-management.io/v1/ManifestWork"
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
-SCORE = "cluster.open-cluster-management.io/v1alpha1/AddOnPlacementScore"
-DECISION = "cluster.open-cluster-management.io/v1beta1/PlacementDecision"
-PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
-CLUSTER_SET = "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +52,7 @@ class Installation:
             except ApiError as error:
                 raise AssertionError(f"{path}: {error}") from error
             if item["kind"] == CRD:
-                self._established(item["metadata"]["name"])
+                wait_until_served(self.hub, [item])
         return answers
 
     def sync(self) -> None:
@@ -73,7 +70,7 @@ class Installation:
         self.hub.apply(cluster_set(self.fleet.name))
         for name in self.clusters:
             self.hub.patch(
-                "cluster.open-cluster-management.io/v1/ManagedCluster",
+                MANAGED_CLUSTER,
                 name,
                 {"metadata": {"labels": {FLEET_LABEL: self.fleet.name}}},
             )
@@ -98,14 +95,6 @@ class Installation:
             ),
             seen=self._decisions,
         )
-        self.wait_for_no_agents()
-        for name in self.clusters:
-            for score in self.hub.list(SCORE, namespace=name):
-                self.hub.delete(SCORE, score["metadata"]["name"], namespace=name)
-        self.hub.delete(CLUSTER_SET, self.fleet.name)
-
-    def wait_for_no_agents(self) -> None:
-        """Waits until OCM has removed the add-on and its works. They must not be rendered any more."""
         for name in self.clusters:
             for kind, what in (
                 (WORK, "gitops-dsf-config"),
@@ -116,6 +105,9 @@ class Installation:
                     lambda kind=kind, what=what, name=name: self.hub.find(kind, what, namespace=name) is None,  # type: ignore[misc]
                     what=f"{what} of {name} is gone",
                 )
+            for score in self.hub.list(SCORE, namespace=name):
+                self.hub.delete(SCORE, score["metadata"]["name"], namespace=name)
+        self.hub.delete(CLUSTER_SET, self.fleet.name)
 
     def _delete(self, items: list[Object]) -> None:
         """Deletes them, the last applied first, except namespaces and CRDs."""
@@ -152,19 +144,6 @@ class Installation:
             for page in found
             if page["metadata"].get("labels", {}).get(PLACEMENT_LABEL) in ours
         ]
-
-    def _established(self, name: str) -> None:
-        def look() -> bool:
-            status = self.hub.get(f"apiextensions.k8s.io/v1/{CRD}", name).get("status", {})
-            return any(
-                one["type"] == "Established" and one["status"] == "True"
-                for one in status.get("conditions") or []
-            )
-
-        wait_for(look, what=f"the hub serves {name}")
-        spec = self.hub.get(f"apiextensions.k8s.io/v1/{CRD}", name)["spec"]
-        kind = f"{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['kind']}"
-        wait_for(lambda: self.hub.path(kind), what=f"the hub lists {kind}")  # discovery comes a moment later
 
 
 def _identity(item: Object) -> tuple[str, str | None, str]:

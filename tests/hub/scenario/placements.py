@@ -2,14 +2,19 @@
 them.
 """
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tests.hub.controlplane.api import Client, Object
+from dsf_wire.constants import MANAGED_BY_LABEL
+from gitops_dsf.hub.timestamp import timestamp_of
+from tests.hub.controlplane.api import MANAGER, Client, Object
+from tests.hub.controlplane.api import condition as condition_of
 from tests.hub.controlplane.manifests import namespace as namespace_object
-from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario import fleet
 
 CLUSTER = "cluster.open-cluster-management.io"
 PLACEMENT = f"{CLUSTER}/v1beta1/Placement"
@@ -69,20 +74,29 @@ def binding(cluster_set: str, *, namespace: str, name: str | None = None) -> Obj
 
 
 def publish(
-    hub: Client, cluster: str, resource: str, scores: Mapping[str, int], *, valid_until: str | None = None
+    hub: Client,
+    cluster: str,
+    resource: str,
+    scores: Mapping[str, int],
+    *,
+    seconds: float | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> None:
-    """One AddOnPlacementScore with exactly these scores, as its two writes."""
-    body = {
+    """One AddOnPlacementScore with exactly these scores, as its two writes. Valid for so many seconds, or
+    always. The writer is whom the labels name.
+    """
+    manager = (labels or {}).get(MANAGED_BY_LABEL, MANAGER)
+    body: Object = {
         "apiVersion": f"{CLUSTER}/v1alpha1",
         "kind": "AddOnPlacementScore",
         "metadata": {"name": resource, "namespace": cluster},
     }
     status: Object = {"scores": [{"name": name, "value": value} for name, value in scores.items()]}
-    if valid_until is not None:
-        status["validUntil"] = valid_until
-    hub.apply(body)
+    if seconds is not None:
+        status["validUntil"] = timestamp_of(int(time.time() + seconds))
+    hub.apply({**body, "metadata": {**body["metadata"], "labels": dict(labels or {})}})
     if scores:
-        hub.apply_status({**body, "status": status})
+        hub.apply_status({**body, "status": status}, manager=manager)
     else:  # Kubernetes 1.37 makes null of a list whose last item an apply takes away, and refuses it.
         hub.patch(SCORE, resource, {"status": status}, namespace=cluster, subresource="status")
 
@@ -106,13 +120,31 @@ def decided(hub: Client, name: str, *, namespace: str) -> list[str]:
     return sorted(cluster for page in pages(hub, name, namespace=namespace) for cluster in clusters_of(page))
 
 
+def wait_for_decision(hub: Client, name: str, *clusters: str, namespace: str = "argocd") -> None:
+    wait_for(
+        lambda: decided(hub, name, namespace=namespace) == sorted(clusters),
+        what=f"OCM decides for {', '.join(clusters)}",
+        seen=lambda: (pages(hub, name, namespace=namespace), hub.find(PLACEMENT, name, namespace=namespace)),
+    )
+
+
+def prefer(
+    hub: Client,
+    name: str,
+    *best: str,
+    namespace: str = "argocd",
+    **more: Any,
+) -> None:
+    """Makes these spokes the best by far, and waits until OCM has decided for them. `more`: see publish."""
+    for cluster in SPOKES:
+        publish(hub, cluster, fleet.RESOURCE, {fleet.SCORE: 90 if cluster in best else 5}, **more)
+    wait_for_decision(hub, name, *best, namespace=namespace)
+
+
 def condition(hub: Client, name: str, kind: str, *, namespace: str) -> tuple[str, str, str] | None:
     """(status, reason, message) of a condition of a Placement; None while OCM has not looked at it."""
-    found = hub.get(PLACEMENT, name, namespace=namespace)
-    conditions = found.get("status", {}).get("conditions") or []
-    return next(
-        ((one["status"], one["reason"], one["message"]) for one in conditions if one["type"] == kind), None
-    )
+    found = condition_of(hub.get(PLACEMENT, name, namespace=namespace), kind)
+    return (found["status"], found["reason"], found["message"]) if found else None
 
 
 @contextmanager

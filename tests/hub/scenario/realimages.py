@@ -5,7 +5,6 @@ namespaces of a pod.
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,17 +18,6 @@ GIVEN = "GITOPS_DSF_IMAGES"
 BUILDERS = ("buildah", "mmdebstrap")
 BASE = "localhost/gitops-dsf-python:3.11-bookworm"
 """Made of Debian packages, once: no registry is asked."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Images:
-    """Full names of the images in the registry, and the archives of ours by short name."""
-
-    sandbox: str
-    agent: str = "gitops-dsf-agent:absent"
-    reconciler: str = "gitops-dsf-reconciler:absent"
-    cli: str = "gitops-dsf-cli:absent"
-    archives: dict[str, Path]
 
 
 def missing() -> str | None:
@@ -82,14 +70,17 @@ def archive(context: Path, target: Path, *, architecture: str) -> None:
     release.run("buildah", "push", image, f"oci-archive:{target}:test")
 
 
-def publish(running: Registry, binaries: Binaries, folder: Path, *, names: Sequence[str]) -> Images:
-    """Build these images, and push them with what pods need besides."""
-    archives = build(names, folder)
-    return Images(
-        **{name: running.push(archives[name], f"gitops-dsf-{name}:test") for name in names},
-        sandbox=running.push(sandbox(binaries, folder), "pause:test"),
-        archives=archives,
-    )
+def publish(
+    running: Registry, binaries: Binaries, folder: Path, *, names: Sequence[str]
+) -> tuple[str, dict[str, str]]:
+    """Build these images, and push them with what pods need besides: the image that holds a pod's namespaces,
+    and ours by short name.
+    """
+    ours = {
+        name: running.push(archive, f"gitops-dsf-{name}:test")
+        for name, archive in build(names, folder).items()
+    }
+    return running.push(sandbox(binaries, folder), "pause:test"), ours
 
 
 def sandbox(binaries: Binaries, folder: Path) -> Path:

@@ -2,7 +2,6 @@
 that we render for it.
 """
 
-import json
 import os
 import signal
 import sys
@@ -79,14 +78,6 @@ class Reconciler:
             if f'applicationset="{application_set}"' in labels
         }
 
-    def messages(self, words: str) -> list[str]:
-        """Messages with these words in the log of every process of this name. One that was killed may have
-        left half a line.
-        """
-        lines = self.process.log.read_text(encoding="utf-8").splitlines()
-        found = [str(json.loads(line)["message"]) for line in lines if line.endswith("}")]
-        return [message for message in found if words in message]
-
     @property
     def frozen(self) -> bool:
         """Whether the kernel has stopped it (SIGSTOP)."""
@@ -161,10 +152,3 @@ def events(hub: Client, name: str, reason: str) -> list[str]:
         for item in found
         if item["reason"] == reason and item["involvedObject"].get("uid") == uid
     ]
-
-
-def forget_events(hub: Client) -> None:
-    """Deletes the Events of the hub namespace: what is said again would otherwise be what a test before has
-    heard.
-    """
-    hub.request("DELETE", hub.path(EVENT, namespace=HUB_NAMESPACE))
