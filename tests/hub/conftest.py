@@ -27,15 +27,7 @@ from tests.hub.controlplane.processes import Processes
 from tests.support import environment
 
 SUITE = Path(__file__).parent
-LONGEST = (
-    "frozen_leader",
-    "argocd_sync",
-    "moves",
-    "install",
-    "score_gc",
-    "doctor",
-    "kubelet",
-)
+LONGEST = ("kubelet", "paced_moves", "frozen_leader", "argocd_sync", "install", "backtest_agrees", "moves")
 """Files of more than half a minute. They begin first: at the end no process is left alone with one of
 them.
 """
