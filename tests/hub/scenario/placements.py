@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from gitops_dsf.hub.timestamp import timestamp_of
-
 from dsf_wire.constants import MANAGED_BY_LABEL
+from gitops_dsf.hub.metadata import timestamp_of
 from tests.hub.controlplane.api import MANAGER, Client, Object
 from tests.hub.controlplane.api import condition as condition_of
 from tests.hub.controlplane.manifests import namespace as namespace_object
