@@ -139,6 +139,13 @@ def asking(query: str, *, span: str = "range: 60, ") -> str:
 
 BARE = scorer("  scoreRange: {min: 0, max: 1}\n", "")
 FULL = scorer("configSyncMode: None", "configSyncMode: Full")
+BY_QUERY = (
+    asking("avg(up)", span="")
+    .replace(", step: 60", "")
+    .replace("  configURL: http://api.svc:8000/config\n  configSyncMode: None\n", "")
+    .replace("scoring: {", "scoring: {type: Query, ")
+)
+"""A scorer without a scoring API."""
 
 
 def app(old: str, new: str) -> str:

@@ -8,6 +8,7 @@ from tests.support.repositories import (
     APP,
     BARE,
     BASE,
+    BY_QUERY,
     FULL,
     LOCK,
     UPSTREAM,
@@ -21,12 +22,6 @@ OPEN = FULL.replace("  scoring: {params: {name: cpu_score, interval: 60}}\n", ""
     "  scoreRange: {min: 0, max: 1}\n", ""
 )
 """A scorer that says nothing of its score."""
-QUERY = (
-    asking("avg(up)", span="")
-    .replace(", step: 60", "")
-    .replace("  configURL: http://api.svc:8000/config\n  configSyncMode: None\n", "")
-    .replace("scoring: {", "scoring: {type: Query, ")
-)
 FLEET = "---\n".join(
     BASE["clusters/c.yaml"].replace("prod-1", name).replace("env: prod", f"env: {env}")
     for name, env in (("e1", "edge"), ("e2", "edge"), ("p1", "prod"))
@@ -58,8 +53,8 @@ def test_defaults_of_a_scorer_without_a_source() -> None:
 
 
 def test_a_query_is_all_that_a_scorer_without_a_scoring_api_needs() -> None:
-    assert codes(scorers=below("scoreRange: {min: 0, max: 1}", QUERY)) == []
-    found = effective(QUERY)
+    assert codes(scorers=below("scoreRange: {min: 0, max: 1}", BY_QUERY)) == []
+    found = effective(BY_QUERY)
     assert (found.scoring_type, found.scoring_endpoint, found.scoring_origin) == ("Query", "", "")
     params = found.spec.source.params
     assert (found.source_type, params.range, params.step) == ("Prometheus", 0, 0)
@@ -72,12 +67,12 @@ def test_a_query_is_all_that_a_scorer_without_a_scoring_api_needs() -> None:
         (asking("up"), "host: 'http://p:1/'", "http://p:1/api/v1/query_range"),
         (asking("up"), "host: http://t/a/api/v1/query_range", "http://t/a/api/v1/query_range"),
         (asking("up"), "host: http://t/a/, path: /api/v1/query", "http://t/a/api/v1/query"),
-        (QUERY, "host: http://p:1", "http://p:1/api/v1/query"),
-        (QUERY, "host: http://p:1, path: /api/v1/query_range", "http://p:1/api/v1/query"),
-        (QUERY, "host: http://p:1, path: prom/api/v1/query_range", "http://p:1/prom/api/v1/query"),
-        (QUERY, "host: http://p:1/prom/api/v1/query_range", "http://p:1/prom/api/v1/query"),
-        (QUERY, "host: http://p:1/prom/api/v1/query", "http://p:1/prom/api/v1/query"),
-        (QUERY, "host: http://p:1, path: /instant", "http://p:1/instant"),
+        (BY_QUERY, "host: http://p:1", "http://p:1/api/v1/query"),
+        (BY_QUERY, "host: http://p:1, path: /api/v1/query_range", "http://p:1/api/v1/query"),
+        (BY_QUERY, "host: http://p:1, path: prom/api/v1/query_range", "http://p:1/prom/api/v1/query"),
+        (BY_QUERY, "host: http://p:1/prom/api/v1/query_range", "http://p:1/prom/api/v1/query"),
+        (BY_QUERY, "host: http://p:1/prom/api/v1/query", "http://p:1/prom/api/v1/query"),
+        (BY_QUERY, "host: http://p:1, path: /instant", "http://p:1/instant"),
     ],
 )
 def test_the_path_is_the_written_one_or_that_of_the_kind_of_query(

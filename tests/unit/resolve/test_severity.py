@@ -3,18 +3,7 @@
 import pytest
 
 from gitops_dsf.diagnostics import Severity
-from tests.support.repositories import BASE, IMAGES, app, codes, findings, scorer
-
-QUERY = """\
-apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
-kind: DynamicScorer
-metadata: {name: cpu}
-spec:
-  description: d
-  source: {host: "http://prom.svc:9090", params: {query: 'avg(up)'}}
-  scoring: {type: Query, params: {name: cpu_score, interval: 60}}
-  scoreRange: {min: 0, max: 1}
-"""
+from tests.support.repositories import BASE, BY_QUERY, IMAGES, app, codes, findings, scorer
 
 
 @pytest.mark.parametrize(
@@ -32,7 +21,7 @@ spec:
 def test_several_series_for_one_item_are_certain_or_possible(
     query: str, dimension: str, severity: Severity
 ) -> None:
-    text = QUERY.replace("avg(up)", query) + f"  scoreDimensionFormat: '{dimension}'\n"
+    text = BY_QUERY.replace("avg(up)", query) + f"  scoreDimensionFormat: '{dimension}'\n"
     assert [(item.code, item.severity) for item in findings(scorers=text)] == [("DSF136", severity)]
 
 

@@ -56,12 +56,6 @@ def test_empty_fields_count_as_absent_as_they_do_in_kubernetes() -> None:
     assert (item.code, item.message) == ("DSF014", "spec.configURL is missing")
 
 
-def test_the_second_object_of_a_name_is_reported_with_the_first() -> None:
-    [item] = findings(f"{HEAD}{SPEC}---\n{HEAD}{SPEC}")
-    assert (item.code, item.position.line) == ("DSF018", 11)
-    assert "scorers/a.yaml:3:18" in item.message
-
-
 @pytest.mark.parametrize(
     ("text", "severity"),
     [

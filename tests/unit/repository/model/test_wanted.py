@@ -1,48 +1,26 @@
 """Ambiguous values: nothing follows from them."""
 
-from pathlib import Path
-
 import pytest
 
-from gitops_dsf.pipeline import check
-from tests.support import fleets
-from tests.support.rendering import application, scorer
+from tests.support.repositories import APP, BASE, codes, findings, masks
 
-LABELLED = {"matchLabels": {"env": "prod"}}
+LABELLED = "clusterSelector: {matchLabels: {env: prod}}"
+SCORER = BASE["scorers/s.yaml"]
+CLUSTER = BASE["clusters/c.yaml"]
 
 
 @pytest.mark.parametrize("folder", ["clusters", "scorers", "config", "apps"])
-def test_nothing_follows_from_a_value_that_readers_disagree_about(folder: str, tmp_path: Path) -> None:
+def test_nothing_follows_from_a_value_that_readers_disagree_about(folder: str) -> None:
     """The label that was meant may be the one that is looked for: no selector is blamed for finding
     nothing.
     """
-    settings = {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "FleetRepository",
-        "metadata": {"name": "fleet"},
-        "spec": {
-            "git": {"url": "https://git.example.com/fleet.git"},
-            "agent": {"image": "r.example.com/agent"},
-            "reconciler": {"image": "r.example.com/reconciler"},
-        },
+    other = SCORER.replace("name: cpu}", "name: gpu}").replace("cpu_score", "gpu_score")
+    texts = {
+        "clusters": f"{CLUSTER}---\n{CLUSTER.replace('prod-1, labels: {env: prod}', 'c1')}",
+        "scorers": f"{SCORER}  {LABELLED}\n---\n{other}",
+        "config": masks(f"{{{LABELLED}, scoreName: gpu_score}}"),
+        "apps": APP.replace("numberOfClusters: 1", f"numberOfClusters: 1, {LABELLED}"),
     }
-    placement = {"numberOfClusters": 1, "clusterSets": ["default"], "clusterSelector": LABELLED}
-    masks = {
-        "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
-        "kind": "DynamicScoringConfig",
-        "metadata": {"name": "dynamic-scoring-config"},
-        "spec": {"masks": [{"clusterSelector": LABELLED, "scoreName": "other"}]},
-    }
-    documents = (
-        fleets.cluster("c0", env="prod"),
-        scorer("cpu", clusterSelector=LABELLED, scoreRange={"min": 0, "max": 1}),
-        scorer("other", scoreRange={"min": 0, "max": 1}),
-        fleets.cluster("c1"),
-        masks,
-        application("web", placement=placement),
-    )
-    root = fleets.write(tmp_path, fleets.FleetSources(settings=settings, documents=documents))
-    assert check(root).diagnostics == ()
-    for path in (root / folder).iterdir():
-        path.write_text(path.read_text().replace('"env": "prod"', "env: on"))
-    assert [(item.code, item.hint) for item in check(root).diagnostics] == [("DSF004", 'quote it: "on"')]
+    assert codes(**texts) == []
+    texts[folder] = texts[folder].replace("env: prod", "env: on")
+    assert [(item.code, item.hint) for item in findings(**texts)] == [("DSF004", 'quote it: "on"')]
