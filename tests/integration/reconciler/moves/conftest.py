@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.integration.reconciler.moves.movehub import MoveHub
+from gitops_dsf.reconciler.moves.deletion import CopyDeleter
+from tests.integration.reconciler.moves.movehub import MoveHub, deleter_of
 from tests.support.objecthub import ObjectHub
 
 
@@ -12,3 +13,11 @@ from tests.support.objecthub import ObjectHub
 async def scene() -> AsyncIterator[MoveHub]:
     async with ObjectHub() as hub:
         yield MoveHub(hub)
+
+
+@pytest.fixture
+async def deleter(scene: MoveHub) -> AsyncIterator[CopyDeleter]:
+    """Its application has moved from a to b."""
+    scene.moved()
+    async with scene.hub.api() as api:
+        yield deleter_of(api)

@@ -35,35 +35,34 @@ GOOD = {
 PROGRESSING = {**GOOD, "health": {"status": "Progressing"}}
 
 
+REQUESTS = 14
+"""Of one removal that relies on one copy: six reads, one patch, six reads, one deletion."""
 HANDOVER = Handover(placement="web", timeout=60.0, template_name="web-{{.name}}")
 
 
-def state(*decided: str, overdue: bool = False) -> MoveState:
-    """As the informers saw it; which copies there were does not matter to a removal."""
-    return MoveState(
-        decided=frozenset(decided),
-        asked_for=None,
-        copies=(),
-        unreachable=frozenset(),
-        returned=frozenset(),
-        overdue=overdue,
-        best={},
-        name_on=HANDOVER.name_on,
-    )
-
-
 def candidate(cluster: str, *decided: str, overdue: bool = False) -> Candidate:
-    """The copy of this cluster, which left the decision."""
+    """The copy of this cluster, which left the decision. Which copies the informers saw does not matter to a
+    removal.
+    """
     copy = Application(name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster)
     return Candidate(
         item=ApplicationSet(name="web", uid="set-1", placements=frozenset({"web"}), handover=HANDOVER),
         handover=HANDOVER,
-        state=state(*decided, overdue=overdue),
+        state=MoveState(
+            decided=frozenset(decided),
+            asked_for=None,
+            copies=(),
+            unreachable=frozenset(),
+            returned=frozenset(),
+            overdue=overdue,
+            best={},
+            name_on=HANDOVER.name_on,
+        ),
         verdict=CopyVerdict(copy=copy, action=Action.DELETE, reason="", message=""),
     )
 
 
-def deleter(api: HubApi) -> CopyDeleter:
+def deleter_of(api: HubApi) -> CopyDeleter:
     """Whose informer of clusters has seen none yet."""
     informer = Informer(api=api, path=resources.CLUSTERS.path, project=cluster)
     return CopyDeleter(

@@ -3,8 +3,7 @@ the last thing that we do.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import Callable
 
 import pytest
 
@@ -15,13 +14,12 @@ from tests.integration.reconciler.moves.movehub import (
     NAMESPACE,
     PLACEMENTS,
     PROGRESSING,
+    REQUESTS,
     SETS,
     MoveHub,
     candidate,
     reason,
-    state,
 )
-from tests.integration.reconciler.moves.movehub import deleter as deleter_of
 
 READS = (
     "GET applicationsets/web",
@@ -31,15 +29,6 @@ READS = (
     "GET placementdecisions",
     "GET placements",
 )
-REQUESTS = 2 * len(READS) + 2
-"""Of one removal: each read twice, one change of a copy that stays, and the deletion."""
-
-
-@pytest.fixture
-async def deleter(scene: MoveHub) -> AsyncIterator[CopyDeleter]:
-    scene.moved()
-    async with scene.hub.api() as api:
-        yield deleter_of(api)
 
 
 async def test_it_reads_everything_again_and_deletes_once(scene: MoveHub, deleter: CopyDeleter) -> None:
@@ -94,51 +83,41 @@ async def test_what_changed_since_the_informers_saw_it_speaks_against_it(
     assert (scene.copies(), scene.deletions()) == (before, [])
 
 
-async def test_an_application_that_changes_between_look_and_deletion_is_read_again(
-    scene: MoveHub, deleter: CopyDeleter
+def flip_back(scene: MoveHub) -> None:
+    scene.decide("a")
+    scene.copy("a")
+
+
+@pytest.mark.parametrize(
+    ("change", "times", "why", "left", "deletions"),
+    [
+        (lambda scene: scene.copy("a"), 1, "", ["web-b"], 2),
+        (lambda scene: scene.copy("a"), ATTEMPTS, "Conflict", ["web-a", "web-b"], ATTEMPTS),
+        (lambda scene: scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a")), 1, "Gone", ["web-b"], 1),
+        (flip_back, 1, "DecisionUnsettled", ["web-a", "web-b"], 1),
+    ],
+    ids=["another version", "another version each time", "somebody deletes it", "decided back"],
+)
+async def test_a_change_between_the_last_look_and_the_deletion(
+    scene: MoveHub,
+    deleter: CopyDeleter,
+    change: Change,
+    times: int,
+    why: str,
+    left: list[str],
+    deletions: int,
 ) -> None:
-    touched: list[str] = []
+    """A conflict is read again, what is gone is not asked for again, and a copy that changes all the time is
+    left for later.
+    """
 
     def meanwhile(word: str) -> None:
-        if word == "DELETE applications" and not touched:
-            touched.append(word)
-            scene.copy("a")
+        if word == "DELETE applications" and len(scene.deletions()) <= times:
+            change(scene)
 
     scene.hub.between = meanwhile
-    assert await deleter.delete(candidate("a", "b")) is None
-    assert scene.copies() == ["web-b"]
-    assert len(scene.deletions()) == 2, "the first was refused"
-
-
-async def test_a_copy_that_somebody_else_deletes_just_then_is_gone(
-    scene: MoveHub, deleter: CopyDeleter
-) -> None:
-    def meanwhile(word: str) -> None:
-        if word == "DELETE applications":
-            scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
-
-    scene.hub.between = meanwhile
-    assert await reason(deleter.delete(candidate("a", "b"))) == "Gone"
-    assert len(scene.deletions()) == 1, "what is gone is not asked for again"
-
-
-async def test_a_decision_that_flips_back_just_then_is_seen_after_the_conflict(
-    scene: MoveHub, deleter: CopyDeleter
-) -> None:
-    def meanwhile(word: str) -> None:
-        if word == "DELETE applications":
-            scene.decide("a")
-            scene.copy("a")
-
-    scene.hub.between = meanwhile
-    assert await reason(deleter.delete(candidate("a", "b"))) == "DecisionUnsettled"
-    assert scene.copies() == ["web-a", "web-b"]
-
-
-async def test_one_that_changes_all_the_time_is_left_for_later(scene: MoveHub, deleter: CopyDeleter) -> None:
-    scene.hub.between = lambda word: scene.copy("a") if word == "DELETE applications" else None
-    assert await reason(deleter.delete(candidate("a", "b"))) == "Conflict"
-    assert len(scene.deletions()) == ATTEMPTS
+    assert await reason(deleter.delete(candidate("a", "b"))) == why
+    assert (scene.copies(), len(scene.deletions())) == (left, deletions)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +181,7 @@ async def test_an_application_of_many_clusters_reads_them_all_at_once(
     scene.decide("b", *others)
     for name in others:
         scene.copy(name)
-    wide = replace(candidate("a", "b"), state=state("b", *others))
+    wide = candidate("a", "b", *others)
     scene.available(others[3], "Unknown")
     assert await reason(deleter.delete(wide)) == "NewCopyNotHealthy"
     scene.available(others[3], "True")

@@ -20,9 +20,9 @@ from tests.integration.reconciler.moves.movehub import (
     PROGRESSING,
     MoveHub,
     candidate,
+    deleter_of,
     reason,
 )
-from tests.integration.reconciler.moves.movehub import deleter as deleter_of
 from tests.support import virtual_time
 from tests.support.laws import examples
 from tests.support.objecthub import ObjectHub
@@ -177,13 +177,11 @@ def test_whatever_happens(steps: list[Any]) -> None:
     virtual_time.run(go())
 
 
-async def test_the_sequences_do_delete() -> None:
+async def test_the_sequences_do_delete(scene: MoveHub) -> None:
     """So that the test above is no test of nothing."""
-
-    async with ObjectHub() as hub, hub.api() as api:
-        world = World(hub=hub, scene=MoveHub(hub))
-        world.scene.copy("a")
-        deleter = deleter_of(api)
+    async with scene.hub.api() as api:
+        world, deleter = World(hub=scene.hub, scene=scene), deleter_of(api)
+        scene.copy("a")
         for step in (("decide", frozenset("b")), ("argo", None), ("health", ("b", GOOD))):
             world.change(*step)
         await attempt(world, deleter, Attempt(cluster="a", overdue=False, crash=14, meanwhile={}))

@@ -107,41 +107,39 @@ def test_one_goes_at_a_time() -> None:
     ]
 
 
-def test_it_says_that_a_cluster_is_not_reached_after_the_time_out() -> None:
-    (verdict,) = evaluate(state("b", *copies("ab"), unreachable=frozenset("b"), overdue=True))
-    assert verdict.action is Action.WAIT
-    assert verdict.message == "the time-out is over, and still web-b is on a cluster that OCM does not reach"
-
-
 def test_a_deletion_relies_on_copies_of_decided_clusters_first() -> None:
     verdict = evaluate(state("yz", *copies("abyz")))[0]
     assert (verdict.action, verdict.copy.cluster) == (Action.DELETE, "a")
     assert [item.cluster for item in verdict.relies_on] == ["y", "z", "b"]
 
 
+MISSING = ("NewCopyMissing", "no Application yet: b is decided")
+AWAY = ("TimedOut", "the time-out is over, and still web-b is on a cluster that OCM does not reach")
+
+
+def not_healthy(words: str) -> tuple[str, str]:
+    return "NewCopyNotHealthy", f"web-b is {words}"
+
+
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("found", "expected"),
     [
-        (NEW, "web-b is Progressing/Synced"),
-        ({"sync": "OutOfSync"}, "web-b is Healthy/OutOfSync"),
-        ({"phase": "Running"}, "web-b is Healthy/Synced/sync Running"),
-        ({"phase": "Failed"}, "web-b is Healthy/Synced/sync Failed"),
-        ({"health": "", "sync": "", "phase": ""}, "web-b is of unknown health/never compared"),
+        (state("b", copy("a"), NEW_B), not_healthy("Progressing/Synced")),
+        (state("b", copy("a"), copy("b", sync="OutOfSync")), not_healthy("Healthy/OutOfSync")),
+        (state("b", copy("a"), copy("b", phase="Running")), not_healthy("Healthy/Synced/sync Running")),
+        (state("b", copy("a"), copy("b", phase="Failed")), not_healthy("Healthy/Synced/sync Failed")),
+        (
+            state("b", copy("a"), copy("b", health="", sync="", phase="")),
+            not_healthy("of unknown health/never compared"),
+        ),
+        (state("b", copy("a")), MISSING),
+        (state("b", copy("a"), overdue=True), MISSING),
+        (state("b", *AB, unreachable=frozenset("b"), overdue=True), AWAY),
     ],
 )
-def test_it_waits_for_a_new_copy_that_is_not_there_yet(fields: dict[str, Any], words: str) -> None:
-    (verdict,) = evaluate(state("b", copy("a"), copy("b", **fields)))
-    assert (verdict.action, verdict.reason, verdict.message) == (Action.WAIT, "NewCopyNotHealthy", words)
-
-
-def test_it_waits_for_a_copy_that_does_not_exist_whatever_the_time() -> None:
-    for overdue in (False, True):
-        (verdict,) = evaluate(state("b", copy("a"), overdue=overdue))
-        assert (verdict.action, verdict.reason, verdict.message) == (
-            Action.WAIT,
-            "NewCopyMissing",
-            "no Application yet: b is decided",
-        )
+def test_it_waits_for_a_new_copy_and_says_why(found: MoveState, expected: tuple[str, str]) -> None:
+    (verdict,) = evaluate(found)
+    assert (verdict.action, (verdict.reason, verdict.message)) == (Action.WAIT, expected)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +269,17 @@ def healthy(copies: tuple[Application, ...], unreachable: frozenset[str]) -> int
 
 
 @settings(examples(100))
-@given(situations())
-def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(found: MoveState) -> None:
+@given(situations(), st.randoms(use_true_random=False))
+def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(
+    found: MoveState, random: Any
+) -> None:
+    """Every copy that left gets one verdict, whatever the order of the copies and however often asked."""
+    verdicts = evaluate(found)
+    leaving = sorted(item.name for item in found.copies if item.cluster not in found.decided)
+    assert [verdict.copy.name for verdict in verdicts] == leaving
+    shuffled = list(found.copies)
+    random.shuffle(shuffled)
+    assert evaluate(replace(found, copies=tuple(shuffled))) == verdicts == evaluate(found)
     chosen = deleted(found)
     if chosen is None:
         return  # about one state in six removes
@@ -293,21 +300,6 @@ def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(found
         assert {item.cluster for item in rest} >= found.decided or healthy(
             rest, found.unreachable
         ) >= found.wanted
-
-
-@given(situations(), st.randoms(use_true_random=False))
-def test_the_order_of_copies_does_not_matter_and_asking_twice_gives_the_same(
-    found: MoveState, random: Any
-) -> None:
-    shuffled = list(found.copies)
-    random.shuffle(shuffled)
-    assert evaluate(replace(found, copies=tuple(shuffled))) == evaluate(found) == evaluate(found)
-
-
-@given(situations())
-def test_every_copy_that_left_gets_one_verdict(found: MoveState) -> None:
-    leaving = sorted(item.name for item in found.copies if item.cluster not in found.decided)
-    assert [verdict.copy.name for verdict in evaluate(found)] == leaving
 
 
 @given(situations())
