@@ -1,9 +1,14 @@
 """Checks raw Placements: their fields by the CRD, what OCM would do with them by the simulator, and the traps
 of the scheduler that neither reports (docs/decisions/scheduler.md#traps).
+
+CEL expressions are checked as OCM's compiler does. The engine is the simulator's. It is imported when the
+first expression is checked, because most repositories have none.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from dsf_wire.dimension import can_yield
@@ -12,15 +17,15 @@ from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
-from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.rankings import how_zero_wins
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits, resources_ranked_by
 from gitops_dsf.resolve.rules.selectors import invalid
-from gitops_dsf.wording import did_you_mean
+from gitops_dsf.wording import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator import Verdict
+    from gitops_dsf.simulator.cel.checker import Checker
 
 SEARCHED_OCM: Final = "v1.2.1"
 """The version of OCM whose source was searched for fields that it reads, which tests/hub/go.mod pins."""
@@ -166,7 +171,7 @@ def _expression(document: Document, place: Path, text: str) -> Iterator[Diagnost
         message = "an empty CEL expression: OCM refuses the Placement, and evicts everything"
         yield codes.CEL_SYNTAX.at(document.at(place), message, "remove the item")
         return
-    mistakes = cel.check(text)
+    mistakes = cel_mistakes(text)
     for mistake in mistakes:
         known = mistake.offset is not None
         position = document.inside(place, mistake.offset or 0) if known else document.at(place)
@@ -231,3 +236,52 @@ def _rankings(document: Document) -> Iterator[Diagnostic]:
         position = document.key_at((*_POLICY, "configurations"))
         message = "without Steady a workload moves as soon as another cluster is one point better"
         yield codes.NO_STEADY.at(position, message, "add the BuiltIn prioritizer Steady with a weight")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CelMistake:
+    """A mistake in an expression, and its 0-based character offset; None if the position is unknown."""
+
+    message: str
+    offset: int | None
+    hint: str = ""
+
+
+@lru_cache(maxsize=4096)
+def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
+    """The mistakes of one expression; none if the engine cannot judge it. Never raises."""
+    from gitops_dsf.simulator.cel.checker import CelSyntaxError  # noqa: PLC0415 - see the top
+    from gitops_dsf.simulator.cel.function import CelUnsupported  # noqa: PLC0415
+
+    try:
+        checked = _checker().check(expression)
+    except CelUnsupported:
+        return ()
+    except CelSyntaxError as error:
+        syntax = [item for item in error.mistakes if item.reason.startswith("Syntax error")]
+        return tuple(
+            CelMistake(message=_refused_cel(item.reason), offset=item.offset)
+            for item in syntax[:1] or error.mistakes
+        )
+    kind = checked.yields.partition("<")[0]
+    if kind in {"BOOL", "DYN"}:
+        return ()
+    name = kind.rpartition(".")[2].removesuffix("_type").lower()
+    effect = "OCM drops every cluster without reporting it"
+    message = f"CEL: the expression yields {name}, not true or false: {effect}"
+    hint = "compare it with something, such as ... == ..."
+    if name == "optional":
+        hint = "end it with .orValue(false)"
+    return (CelMistake(message=message, offset=0, hint=hint),)
+
+
+@lru_cache(maxsize=1)
+def _checker() -> "Checker":
+    from gitops_dsf.simulator.cel.checker import Checker  # noqa: PLC0415 - see the top
+
+    return Checker()
+
+
+def _refused_cel(reason: str) -> str:
+    words = reason.removeprefix("Syntax error: ").partition(" expecting ")[0].partition(" (in container")[0]
+    return f"CEL: {shortened(words)}: OCM refuses the Placement, and evicts everything"

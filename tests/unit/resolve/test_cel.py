@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
-from gitops_dsf.resolve.cel import check
+from gitops_dsf.resolve.rules.placements import cel_mistakes as check
 from tests.support.repositories import findings
 from tests.unit.simulator.hub import ORACLE
 
