@@ -1,11 +1,14 @@
 """Typed objects of a hub for tests, decoded as every program decodes them."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from gitops_dsf.hub.objects import ManagedClusterAddOn
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.hub import kinds
 
 
 def agent(
@@ -21,3 +24,16 @@ def agent(
     return msgspec.convert(
         {"metadata": metadata, "status": {"conditions": conditions}}, ManagedClusterAddOn, strict=False
     )
+
+
+def raw(item: Any) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(item).encode())
+
+
+def scorer(
+    name: str = "cpu", *, interval: int = 5, uid: str = "u", generation: int = 1, score: str = "", **spec: Any
+) -> DynamicScorer:
+    params = {"name": score or name, "interval": interval}
+    whole = {"configURL": "http://a/config", "scoring": {"params": params}, "scoreTTLSeconds": 900, **spec}
+    metadata = {"name": name, "namespace": "hub", "uid": uid, "generation": generation}
+    return kinds.scorer(raw({"metadata": metadata, "spec": whole}))[1]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
-from gitops_dsf.reconciler.hub.kinds import application_set, decision_page
 from gitops_dsf.reconciler.scorers.probes import (
     FAILURES,
     SUCCESSES,
@@ -23,10 +22,10 @@ from gitops_dsf.reconciler.scorers.probes import (
 from gitops_dsf.reconciler.scorers.status import desired_status, patch
 from gitops_dsf.schema.crd import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, Page
+from tests.support import typed
 from tests.support.apiserver import merged
 from tests.support.fleets import JSON_VALUES
 from tests.support.laws import examples
-from tests.unit.reconciler.freshness import hubobjects
 
 GOOD = Page(url="http://a/healthz", media="", body=b"ok")
 BAD = Fault(reason="Status", message="answers 500")
@@ -42,7 +41,7 @@ def made(status: Any = None, **spec: Any) -> DynamicScorer:
     }
     scoring = {"host": "http://a", "path": "/scoring", "params": {"name": "cpu", "interval": 5}}
     whole = {"configSyncMode": "Full", "source": source, "scoring": scoring, **spec}
-    return msgspec.structs.replace(hubobjects.made(generation=3, **whole), status=status or {})
+    return msgspec.structs.replace(typed.scorer(generation=3, **whole), status=status or {})
 
 
 def after(*answers: Page | Fault, start: Health | None = None) -> Health:
@@ -159,24 +158,6 @@ def without_nulls(value: Any) -> Any:
         if isinstance(value, dict)
         else value
     )
-
-
-def test_little_is_kept_of_each_object() -> None:
-    label = "cluster.open-cluster-management.io/placement"
-    page: Any = {"metadata": {"name": "web-1", "labels": {label: "web"}}}
-    for decisions, clusters in (([{"clusterName": "c1", "reason": ""}], {"c1"}), (None, frozenset())):
-        page["status"] = {"decisions": decisions}
-        assert set(decision_page(hubobjects.raw(page))[1].cluster_names) == clusters
-    either = {"matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]}
-    one, other = (
-        {"clusterDecisionResource": {"labelSelector": selector}}
-        for selector in ({"matchLabels": {label: "web"}}, either)
-    )
-    generators = [one, {"matrix": {"generators": [{"list": {}}, other]}}]
-    annotations = {"argocd.argoproj.io/application-set-refresh": "true"}
-    metadata = {"name": "web", "uid": "7", "annotations": annotations}
-    name, found = application_set(hubobjects.raw({"metadata": metadata, "spec": {"generators": generators}}))
-    assert (name, found.uid, found.placements, found.asked) == ("web", "7", {"web", "a", "b"}, True)
 
 
 def test_the_condition_about_flapping_is_there_with_a_journal_alone() -> None:

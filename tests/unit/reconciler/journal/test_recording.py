@@ -1,6 +1,8 @@
-"""Which decisions need a record."""
+"""Which decisions need a record, and which commit of the fleet repository it names."""
 
+import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -8,6 +10,7 @@ from gitops_dsf.hub.placements import PlacementSummary, decision_of
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.branch import SETTLE_SECONDS, Move, observe
+from gitops_dsf.reconciler.journal.explaining import live_commit
 
 MANY = [f"c{number}" for number in range(200)]
 
@@ -84,3 +87,21 @@ def test_a_leader_that_recorded_a_large_decision_knows_it() -> None:
     unnamed = {last(*MANY).id: frozenset(MANY)}
     ((record, before, _),), _ = seen("c0", last=last(*MANY), unnamed=unnamed)
     assert (record.kind, before, record.more) == ("Change", {*MANY}, 99)
+
+
+PAST = [{"revision": "a"}, {"revision": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("status", "commit"),
+    [
+        ({"sync": {"status": "Synced", "revision": "c"}, "history": PAST}, "c"),
+        ({"sync": {"status": "OutOfSync", "revision": "c"}, "history": PAST}, "b"),
+        ({"sync": {"status": "Unknown"}, "history": PAST}, "b"),
+        ({"sync": {"status": "OutOfSync", "revision": "c"}, "history": None}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_was_compared_counts_when_it_is_applied(status: dict[str, Any], commit: str) -> None:
+    item = {"metadata": {"name": "gitops-dsf-delivery"}, "status": status}
+    assert live_commit(json.dumps(item).encode()) == commit

@@ -1,4 +1,4 @@
-"""When an ApplicationSet is asked to look at a decision, and when never."""
+"""Since when a decision is what it is, and when an ApplicationSet is asked to look at it, and when never."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,12 +6,37 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, FORGET_SECONDS, DecisionSet, DecisionSets
 from gitops_dsf.reconciler.refresh import BETWEEN_SECONDS, RefreshDebounce
 
 
 def page(*clusters: str, placement: str = "web") -> PlacementDecision:
     return decision_of(namespace="argocd", name="page", placement=placement, clusters=clusters)
+
+
+def test_only_the_union_counts() -> None:
+    decisions = DecisionSets()
+    decisions.observe([page("a"), page("b")], 1)
+    assert decisions.observe([page("a", "b"), page()], 5) == set()
+    assert decisions.observe([page("a")], 6) == {"web"}
+    assert decisions.get("web") == DecisionSet(clusters=frozenset("a"), since=6)
+
+
+def test_pages_that_vanish_leave_an_empty_decision_until_it_is_forgotten() -> None:
+    decisions = DecisionSets()
+    decisions.observe([page("a"), page("b", placement="db")], 0)
+    assert decisions.observe([page("b", placement="db")], 10) == {"web"}
+    assert decisions.get("web") == DecisionSet(clusters=frozenset(), since=10)
+    assert decisions.observe([page("b", placement="db")], 10 + FORGET_SECONDS) == set()
+    assert decisions.observe([page("b", placement="db")], 11 + FORGET_SECONDS) == set()
+    assert decisions.get("web") is None
+    assert decisions.observe([page("b", placement="db"), page("a")], 700) == {"web"}
+
+
+def test_an_empty_page_is_never_forgotten() -> None:
+    decisions = DecisionSets()
+    decisions.observe([page()], 0)
+    assert decisions.observe([page()], 10 * FORGET_SECONDS) == set()
 
 
 def follower(*placements: str, uid: str = "1", asked: bool = False) -> ApplicationSet:

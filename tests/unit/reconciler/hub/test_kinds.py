@@ -1,14 +1,95 @@
-"""What is kept of ApplicationSets and Applications, and whose moves are completed."""
+"""What is kept of objects of the hub, and whose moves are completed."""
 
+import sys
+from collections import defaultdict
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitops_dsf.hub.applicationsets import TIMEOUT_SECONDS, ApplicationSet, Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.reconciler.hub.kinds import application, application_set
+from gitops_dsf.hub.placements import PlacementSummary, RankedBy
+from gitops_dsf.hub.scores import Interner, Score, score_of
+from gitops_dsf.reconciler.hub.kinds import (
+    ScoreColumns,
+    application,
+    application_set,
+    decision_page,
+    placement,
+)
 from gitops_dsf.repository.model.application import Moves
-from tests.unit.reconciler.freshness.hubobjects import raw
+from tests.support.typed import raw
+
+
+def read(**spec: Any) -> PlacementSummary:
+    return placement(raw({"metadata": {"name": "web", "uid": "u"}, "spec": spec}))[1]
+
+
+def predicate(**selector: Any) -> dict[str, Any]:
+    return {"requiredClusterSelector": selector}
+
+
+def test_it_ranks_by_scores_with_a_weight() -> None:
+    def configuration(kind: str, weight: int, **coordinate: Any) -> dict[str, Any]:
+        return {"scoreCoordinate": {"type": kind, **coordinate}, "weight": weight}
+
+    add_on = {"addOn": {"resourceName": "cpu", "scoreName": "free"}}
+    policy = [
+        configuration("BuiltIn", 1, builtIn="Steady"),
+        configuration("AddOn", 0, **add_on),
+        configuration("AddOn", 1, **add_on),
+    ]
+    found = read(prioritizerPolicy={"configurations": policy}, numberOfClusters=2)
+    assert found.ranked_by == (RankedBy(resource="cpu", dimension="free", weight=1),)
+    assert (found.uid, found.wanted) == ("u", 2)
+
+
+def test_predicates_are_alternatives_whose_parts_must_all_hold() -> None:
+    zone = {"labelSelector": {"matchLabels": {"zone": "x"}}}
+    gpu = {"claimSelector": {"matchExpressions": [{"key": "gpu", "operator": "In", "values": ["a100"]}]}}
+    assert read().may_choose(labels={}, claims={})
+    assert read(predicates=[predicate(**zone)]).may_choose(labels={"zone": "x"}, claims={})
+    assert not read(predicates=[predicate(**zone)]).may_choose(labels={}, claims={})
+    assert not read(predicates=[predicate(**zone, **gpu)]).may_choose(labels={"zone": "x"}, claims={})
+    assert read(predicates=[predicate(**zone), predicate(**gpu)]).may_choose(
+        labels={}, claims={"gpu": "a100"}
+    )
+    assert read(
+        predicates=[predicate(labelSelector={"matchExpressions": [{"key": "a", "operator": "Wrong"}]})]
+    ).may_choose(labels={}, claims={})
+
+
+KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")).map("/".join)
+ITEMS = st.builds(score_of, st.dictionaries(st.sampled_from("pq"), st.integers(-100, 100)))
+
+
+@given(st.lists(st.tuples(KEYS, ITEMS | st.none())))
+def test_it_holds_what_a_dict_would(steps: list[tuple[str, Score | None]]) -> None:
+    table, plain = ScoreColumns(), dict[str, Score]()
+    for key, item in steps:
+        if item is None:
+            assert table.pop(key, None) == plain.pop(key, None)
+        else:
+            table[key] = plain[key] = item
+        assert dict(table.items()) == plain
+        assert len(table) == len(plain)
+    columns: dict[str, dict[str, Score]] = defaultdict(dict)
+    for key, item in plain.items():
+        columns[key[2:]][key[0]] = item
+    assert table.columns == columns
+
+
+def test_a_score_costs_little_and_equal_parts_are_shared() -> None:
+    interner = Interner()
+    first, second = (interner.score(None, ("cpu",), (int("-42"),)) for _ in range(2))
+    assert sys.getsizeof(first) <= 56
+    assert first.values is second.values
+    assert first.names is second.names
+    assert msgspec.structs.asdict(first)["on_hub"] is False
+
 
 GENERATOR: dict[str, Any] = {
     "configMapRef": "gitops-dsf-placements",
@@ -147,3 +228,21 @@ def test_a_copy_that_is_pulled_runs_where_its_annotation_says() -> None:
         raw({"metadata": metadata, "spec": {"destination": {"server": "https://kubernetes.default.svc"}}})
     )[1]
     assert (found.cluster, found.health, found.prunes, found.owner) == ("a", "", False, "")
+
+
+def test_little_is_kept_of_each_object() -> None:
+    label = "cluster.open-cluster-management.io/placement"
+    page: Any = {"metadata": {"name": "web-1", "labels": {label: "web"}}}
+    for decisions, clusters in (([{"clusterName": "c1", "reason": ""}], {"c1"}), (None, frozenset())):
+        page["status"] = {"decisions": decisions}
+        assert set(decision_page(raw(page))[1].cluster_names) == clusters
+    either = {"matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]}
+    one, other = (
+        {"clusterDecisionResource": {"labelSelector": selector}}
+        for selector in ({"matchLabels": {label: "web"}}, either)
+    )
+    generators = [one, {"matrix": {"generators": [{"list": {}}, other]}}]
+    annotations = {"argocd.argoproj.io/application-set-refresh": "true"}
+    metadata = {"name": "web", "uid": "7", "annotations": annotations}
+    name, found = application_set(raw({"metadata": metadata, "spec": {"generators": generators}}))
+    assert (name, found.uid, found.placements, found.asked) == ("web", "7", {"web", "a", "b"}, True)
