@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 CLUSTERS = ("cluster1", "cluster2")
 APPLICATION = "reconciled"
-POLL_SECONDS = 20
+POLL_SECONDS = 60
 PAGE = {
     "name": SCORER,
     "source": {"type": "Prometheus", "params": {"query": "avg(cpu_load)", "range": 60, "step": 5}},
