@@ -28,10 +28,10 @@ from tests.support.agent.hub import kubeconfig
 
 MEMORY = 400
 """Megabytes."""
-MOVES = 100
+MOVES = 30
 """Paced moves that are followed before memory is measured."""
-RELISTS = 2
-LOOK = 10
+RELISTS = 8
+LOOK = 60
 """Seconds for which CPU is counted: six looks at what expired."""
 
 

@@ -1,5 +1,6 @@
 """What is kept of each kind's objects: typed decoding skips the rest. References for Events."""
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
@@ -139,8 +140,12 @@ _NOTHING: Final[Mapping[str, Score]] = MappingProxyType({})
 class ScoreColumns(MutableMapping[str, Score]):
     """Scores by cluster/name, kept by name: the keys are not stored twice."""
 
+    _numbers: Final = itertools.count()
+
     def __init__(self) -> None:
         self.columns: dict[str, dict[str, Score]] = {}
+        self.versions: dict[str, int] = {}
+        """A number for each column. It never has the same one with other scores."""
 
     def __getitem__(self, key: str) -> Score:
         cluster, _, resource = key.partition("/")
@@ -148,13 +153,16 @@ class ScoreColumns(MutableMapping[str, Score]):
 
     def __setitem__(self, key: str, item: Score) -> None:
         cluster, _, resource = key.partition("/")
-        self.columns.setdefault(sys.intern(resource), {})[sys.intern(cluster)] = item
+        resource = sys.intern(resource)
+        self.columns.setdefault(resource, {})[sys.intern(cluster)] = item
+        self.versions[resource] = next(self._numbers)
 
     def __delitem__(self, key: str) -> None:
         cluster, _, resource = key.partition("/")
         del self.columns[resource][cluster]
+        self.versions[resource] = next(self._numbers)
         if not self.columns[resource]:
-            del self.columns[resource]
+            del self.columns[resource], self.versions[resource]
 
     def __iter__(self) -> Iterator[str]:
         return (f"{cluster}/{resource}" for resource, column in self.columns.items() for cluster in column)
@@ -189,6 +197,10 @@ class ScoreInformer(Informer[Score]):
     def columns(self) -> Mapping[str, Mapping[str, Score]]:
         """By name, scorers' and others', and then by cluster. Ask each time: a new list makes new columns."""
         return cast("ScoreColumns", self._items).columns
+
+    def version(self, resource: str) -> int:
+        """A number that changes with the scores of one name; -1 while there are none."""
+        return cast("ScoreColumns", self._items).versions.get(resource, -1)
 
     def of(self, resource: str) -> Mapping[str, Score]:
         """The scores of one name by cluster, such as a scorer's."""

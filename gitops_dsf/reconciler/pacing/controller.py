@@ -158,7 +158,7 @@ class PaceController:
         found = await asyncio.to_thread(
             lambda: admit(situation_of(inputs, ledger=ledger, pace=pace, now=now))
         )
-        self._last = inputs, ledger, found
+        self._last = inputs.without_scores(), ledger, found
         return found
 
     def _decided(self, paced: Mapping[str, Paced]) -> tuple[dict[str, frozenset[str]], bool]:

@@ -50,7 +50,7 @@ class RefugePlanner:
                 lambda: _plan(situation_of(inputs, ledger=ledger, pace=pace, now=now), current, due)
             )
         next_one = now + REPLAN_SECONDS if last is None or due is None else last.next_one
-        self._last = _Planned(inputs=inputs, refuges=found, next_one=next_one)
+        self._last = _Planned(inputs=inputs.without_scores(), refuges=found, next_one=next_one)
         return found
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -35,10 +35,16 @@ class Inputs:
     """Names of the bindings of the Argo CD namespace."""
     paced: Mapping[str, Paced]
     decided: Mapping[str, frozenset[str]]
-    scores: Mapping[str, Mapping[str, Score]]
-    """Those that rank paced Placements."""
+    versions: tuple[int, ...]
+    """Of the scores, by which they are compared."""
+    scores: Mapping[str, Mapping[str, Score]] = field(compare=False)
+    """Those that rank paced Placements, as the view has them: they change."""
     maintenance: Effect = NOTHING
     """What the open windows say. Cordoned clusters have the taint here before they have it on the hub."""
+
+    def without_scores(self) -> "Inputs":
+        """To compare later inputs with: after a new list, the scores before it would stay in memory."""
+        return replace(self, scores={})
 
 
 class SituationReader:
@@ -82,7 +88,8 @@ class SituationReader:
             bindings=self._bindings,
             paced=paced,
             decided=decided,
-            scores={name: dict(self._view.scores.of(name)) for name in sorted(resources)},
+            versions=tuple(self._view.scores.version(name) for name in sorted(resources)),
+            scores={name: self._view.scores.of(name) for name in sorted(resources)},
             maintenance=maintenance,
         )
 
@@ -104,7 +111,8 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         bindings=[(namespace, name) for namespace in namespaces for name in inputs.bindings],
         placements=[item.placement for item in inputs.paced.values()],
         decisions=pages,
-        scores=inputs.scores,
+        # Copied here, so that there is one copy, and only meanwhile. Copying a dict is atomic in CPython.
+        scores={name: dict(column) for name, column in inputs.scores.items()},
     )
     said = inputs.maintenance
     return Situation(
