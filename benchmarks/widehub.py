@@ -83,7 +83,8 @@ class Hub:
         self.config_maps: dict[str, dict[str, Any]] = {}
         self.moves: dict[str, dict[str, Any]] = {}
         """The AddOnPlacementScores with items of moves, by cluster."""
-        self.changed: dict[str, list[dict[str, Any]]] = {"addonplacementscores": [], "placementdecisions": []}
+        told = ("addonplacementscores", "dynamicscorers", "placementdecisions")
+        self.changed: dict[str, list[dict[str, Any]]] = {kind: [] for kind in told}
         """Objects whose events are still to be sent, by kind."""
         self.followed = 0
         if paced:
@@ -186,7 +187,11 @@ class Hub:
             return (200, {"data": {"masks": "[]"}}) if name == "gitops-dsf-masks" else (404, {})
         if seen.method == "PATCH" and kind == "dynamicscorers":
             self.patches += 1
-            self.lists[kind][self.scorers.index(name)]["status"] |= seen.json()["status"]
+            self.version += 1
+            scorer = self.lists[kind][self.scorers.index(name)]
+            scorer["status"] |= seen.json()["status"]
+            scorer["metadata"]["resourceVersion"] = str(self.version)
+            self.changed["dynamicscorers"].append(scorer)
             return 200, {}
         if kind == "addonplacementscores" and seen.method != "GET":
             return 200, self._moved(seen)
