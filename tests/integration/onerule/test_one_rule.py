@@ -21,7 +21,8 @@ from gitops_dsf.hubreader.hub import Hub
 from gitops_dsf.pipeline import produce
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import cluster
-from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub, leading, stamp
+from tests.integration.reconciler.replica import from_now
+from tests.integration.reconciler.scorerhub import ARGOCD, NAMESPACE, ScorerHub, leading
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
 from tests.support import yamlfast
@@ -29,7 +30,6 @@ from tests.support.agent.http import HttpFake, Reply
 from tests.support.apiserver import kubeconfig
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says
-from tests.support.virtual_time import wall
 
 Status = Callable[[ObjectHub], Any]
 
@@ -134,7 +134,7 @@ def rendered_value(repository: Repository, field: str) -> Any:
 async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServer, status: Status) -> None:
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu")
-        hub.cluster("c1", "c2")
+        hub.joined("c1", "c2")
         hub.masks("[]")
         hub.score("c1")
         hub.score("c2")
@@ -161,7 +161,7 @@ async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
         item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
         assert item is not None
         del item["spec"]["scoreTTLSeconds"]
-        hub.cluster("c1", "c2")
+        hub.joined("c1", "c2")
         hub.masks("[]")
         hub.score("c1", seconds=ttl / 4 + 60)
         hub.score("c2", seconds=ttl / 4 - 60)
@@ -178,10 +178,10 @@ async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_ove
 ) -> None:
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
-        hub.cluster("c1")
+        hub.joined("c1")
         hub.score("c1")
-        hub.cluster("new", created=stamp(wall() - grace + 60))
-        hub.cluster("old", created=stamp(wall() - grace - 1))
+        hub.joined("new", created=from_now(60 - grace))
+        hub.joined("old", created=from_now(-grace - 1))
         hub.masks("[]")
         await leader.once()
         assert states(await status(hub)) == {"c1": "fresh", "new": "waiting", "old": "missing"}
@@ -194,7 +194,7 @@ async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_maske
 ) -> None:
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu")
-        hub.cluster("c1", "c2")
+        hub.joined("c1", "c2")
         hub.score("c1")
         hub.masks("[]")
         del hub.objects["configmaps", NAMESPACE, "gitops-dsf-masks"]["data"]

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gitops_dsf.reconciler.hub.view import HubView
-from tests.integration.reconciler.scorers.scorerhub import NAMESPACE, ScorerHub, leading
+from tests.integration.reconciler.scorerhub import NAMESPACE, Leader, ScorerHub, leading
 from tests.support.apiserver import Object
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer
@@ -40,36 +40,34 @@ async def asked(pages: PageServer, page: str, times: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_change_of_one_scorer_is_no_probe_of_the_others(pages: PageServer) -> None:
-    async with ScorerHub(pages.url) as hub:
-        for name in ("one", "two"):
-            hub.scorer(name, configURL=f"{pages.url}/{name}", configSyncMode="Full")
-        async with probing(hub) as view:
-            await asked(pages, "/one", 1)
-            await asked(pages, "/two", 1)
-            for times in (2, 3):
-                change(hub, "one", suspend=times == 2)
-                await view.scorers.refresh()
-                await asked(pages, "/one", times)
-            hub.scorer("three", configURL=f"{pages.url}/three", configSyncMode="Full")
+async def test_a_change_of_one_scorer_is_no_probe_of_the_others(hub: ScorerHub, pages: PageServer) -> None:
+    for name in ("one", "two"):
+        hub.scorer(name, configURL=f"{pages.url}/{name}", configSyncMode="Full")
+    async with probing(hub) as view:
+        await asked(pages, "/one", 1)
+        await asked(pages, "/two", 1)
+        for times in (2, 3):
+            change(hub, "one", suspend=times == 2)
             await view.scorers.refresh()
-            await asked(pages, "/three", 1)
-            # Three failures in a row within seconds would be hysteresis in name alone.
-            assert (pages.asked["/one"], pages.asked["/two"]) == (3, 1)
+            await asked(pages, "/one", times)
+        hub.scorer("three", configURL=f"{pages.url}/three", configSyncMode="Full")
+        await view.scorers.refresh()
+        await asked(pages, "/three", 1)
+        # Three failures in a row within seconds would be hysteresis in name alone.
+        assert (pages.asked["/one"], pages.asked["/two"]) == (3, 1)
 
 
 async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_before_it_was(
-    pages: PageServer,
+    hub: ScorerHub, leader: Leader
 ) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu")
-        await leader.once()
-        assert hub.condition("cpu", "Healthy")[0] == "True"
-        change(hub, "cpu", configURL=NOBODY)
-        await leader.once()
-        status, reason, message = hub.condition("cpu", "Healthy")
-        assert (status, reason) == ("Unknown", "Connection")
-        assert message.startswith("never reached from the hub")
+    hub.scorer("cpu")
+    await leader.once()
+    assert hub.condition("cpu", "Healthy")[0] == "True"
+    change(hub, "cpu", configURL=NOBODY)
+    await leader.once()
+    status, reason, message = hub.condition("cpu", "Healthy")
+    assert (status, reason) == ("Unknown", "Connection")
+    assert message.startswith("never reached from the hub")
 
 
 async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_another(

@@ -5,228 +5,225 @@ import asyncio
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from tests.integration.reconciler.scorers.scorerhub import LONG_AGO, NAMESPACE, ScorerHub, leading, stamp
+from tests.integration.reconciler.replica import from_now
+from tests.integration.reconciler.scorerhub import LONG_AGO, NAMESPACE, Leader, ScorerHub, leading
 from tests.support.pageserver import Answer, PageServer
 from tests.support.virtual_time import wall
 
 
-async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: PageServer) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu")
-        hub.cluster("c1", "c2")
-        hub.score("c1")
-        hub.masks("[]")
-        assert await leader.once() == 1
-        assert hub.condition("cpu") == ("False", "Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
-        assert leader.metric("scored_clusters", scorer="cpu", state="missing") == 1
-        assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="missing") == 1
-        assert await leader.once() == 0
-        assert hub.events_about("DynamicScorer") == [("cpu", "Missing", 1)]
-        hub.score("c2")
-        assert await leader.once() == 1
-        assert hub.condition("cpu")[:2] == ("True", "Fresh")
-        assert leader.metric("scored_clusters", scorer="cpu", state="missing") == 0
-        assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="missing") is None
-        assert hub.events_about("DynamicScorer") == [("cpu", "Missing", 1), ("cpu", "Fresh", 1)]
-        hub.unpublish("c2")
-        await leader.once()
-        assert hub.condition("cpu")[1] == "Missing", "what was there and is gone is missing, too"
+async def test_a_score_that_was_never_published_is_missing_until_it_is(
+    hub: ScorerHub, leader: Leader
+) -> None:
+    hub.scorer("cpu")
+    hub.joined("c1", "c2")
+    hub.score("c1")
+    hub.masks("[]")
+    assert await leader.once() == 1
+    assert hub.condition("cpu") == ("False", "Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
+    assert leader.metric("scored_clusters", scorer="cpu", state="missing") == 1
+    assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="missing") == 1
+    assert await leader.once() == 0
+    assert hub.events_about("DynamicScorer") == [("cpu", "Missing", 1)]
+    hub.score("c2")
+    assert await leader.once() == 1
+    assert hub.condition("cpu")[:2] == ("True", "Fresh")
+    assert leader.metric("scored_clusters", scorer="cpu", state="missing") == 0
+    assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="missing") is None
+    assert hub.events_about("DynamicScorer") == [("cpu", "Missing", 1), ("cpu", "Fresh", 1)]
+    hub.unpublish("c2")
+    await leader.once()
+    assert hub.condition("cpu")[1] == "Missing", "what was there and is gone is missing, too"
 
 
-async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(pages: PageServer) -> None:
+async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(
+    hub: ScorerHub, leader: Leader, pages: PageServer
+) -> None:
     """Its configURL, which an older version of it had, is not asked either. A scoring API that it gets later
     is probed.
     """
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        query = {"type": "Query", "params": {"name": "cpu", "interval": 5}}
-        hub.scorer("cpu", scoring=query, configSyncMode="Full")
-        hub.cluster("c1")
-        hub.masks("[]")
-        assert await leader.once() == 1
-        item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
-        assert item is not None
-        assert item["status"]["healthStatus"] == "Inactive"
-        assert hub.condition("cpu")[:2] == ("False", "NoScores")
-        assert "no scoring API" in hub.condition("cpu")[2]
-        assert hub.condition("cpu", "Healthy") == hub.condition("cpu", "ConfigSynced") == ("", "", "")
-        assert leader.controller.prober.health == {}
-        assert leader.metric("scorer_healthy", scorer="cpu") is None
-        hub.score("c1")
-        assert await leader.once() == 1
-        item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
-        assert item is not None
-        assert item["status"]["healthStatus"] == "Active"
-        assert not pages.asked
-        hub.scorer("cpu")
-        await leader.once()
-        assert pages.asked["/healthz"] == 1
-        assert hub.condition("cpu", "Healthy")[:2] == ("True", "Answers")
+    query = {"type": "Query", "params": {"name": "cpu", "interval": 5}}
+    hub.scorer("cpu", scoring=query, configSyncMode="Full")
+    hub.joined("c1")
+    hub.masks("[]")
+    assert await leader.once() == 1
+    item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
+    assert item is not None
+    assert item["status"]["healthStatus"] == "Inactive"
+    assert hub.condition("cpu")[:2] == ("False", "NoScores")
+    assert "no scoring API" in hub.condition("cpu")[2]
+    assert hub.condition("cpu", "Healthy") == hub.condition("cpu", "ConfigSynced") == ("", "", "")
+    assert leader.controller.prober.health == {}
+    assert leader.metric("scorer_healthy", scorer="cpu") is None
+    hub.score("c1")
+    assert await leader.once() == 1
+    item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
+    assert item is not None
+    assert item["status"]["healthStatus"] == "Active"
+    assert not pages.asked
+    hub.scorer("cpu")
+    await leader.once()
+    assert pages.asked["/healthz"] == 1
+    assert hub.condition("cpu", "Healthy")[:2] == ("True", "Answers")
 
 
-async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(pages: PageServer) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu", clusterSelector={"matchLabels": {"zone": "x"}})
-        hub.cluster("c1", "c2", zone="x")
-        hub.cluster("c3", zone="y")
-        hub.put("managedclusters", "no-agent", metadata={"labels": {"zone": "x"}})
-        hub.score("c1")
+async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(
+    hub: ScorerHub, leader: Leader
+) -> None:
+    hub.scorer("cpu", clusterSelector={"matchLabels": {"zone": "x"}})
+    hub.joined("c1", "c2", zone="x")
+    hub.joined("c3", zone="y")
+    hub.cluster("no-agent", zone="x")
+    hub.score("c1")
+    await leader.once()
+    status, reason, message = hub.condition("cpu")
+    assert (status, reason) == ("True", "Fresh")
+    assert message.startswith(
+        "fresh on 1 cluster; missing or masked on 1 cluster (c2): the hub has no ConfigMap gitops-dsf-masks"
+    )
+    hub.masks('[{"clusterName": "c?", "scoreName": "mem"}]')
+    await leader.once()
+    assert hub.condition("cpu")[1:] == ("Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
+    hub.masks('[{"clusterName": "*2", "scoreName": "cpu"}]')
+    await leader.once()
+    assert hub.condition("cpu")[1:] == ("Fresh", "fresh on 1 cluster")
+    for text in ("not JSON", '[{"scoreName": "cpu"}]'):
+        hub.masks(text)
         await leader.once()
-        status, reason, message = hub.condition("cpu")
-        assert (status, reason) == ("True", "Fresh")
-        assert message.startswith(
-            "fresh on 1 cluster; missing or masked on 1 cluster (c2): the hub has no ConfigMap"
-            " gitops-dsf-masks"
-        )
-        hub.masks('[{"clusterName": "c?", "scoreName": "mem"}]')
-        await leader.once()
-        assert hub.condition("cpu")[1:] == ("Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
-        hub.masks('[{"clusterName": "*2", "scoreName": "cpu"}]')
-        await leader.once()
-        assert hub.condition("cpu")[1:] == ("Fresh", "fresh on 1 cluster")
-        for text in ("not JSON", '[{"scoreName": "cpu"}]'):
-            hub.masks(text)
-            await leader.once()
-            assert hub.condition("cpu")[1] == "Fresh", "the masks that were read last still count"
-        hub.refusals["GET configmaps"] = [403]
-        await leader.once()
-        assert hub.condition("cpu")[1] == "Fresh"
+        assert hub.condition("cpu")[1] == "Fresh", "the masks that were read last still count"
+    hub.refusals["GET configmaps"] = [403]
+    await leader.once()
+    assert hub.condition("cpu")[1] == "Fresh"
 
 
-async def test_what_comes_to_be_expected_has_time(pages: PageServer) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu")
-        hub.cluster("c1", "c2")
-        hub.cluster("new", created=stamp(wall()))
-        hub.score("c1")
-        hub.masks('[{"clusterName": "c2", "scoreName": "cpu"}]')
-        await leader.once()
-        assert hub.condition("cpu")[1:] == (
-            "Fresh",
-            "fresh on 1 cluster; not published yet on 1 cluster (new)",
-        )
-        hub.masks("[]")
-        await leader.once()
-        assert hub.condition("cpu")[2] == "fresh on 1 cluster; not published yet on 2 clusters (c2, new)"
-        hub.placement("web", decided="c1 new")
-        await leader.once()
-        assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 0, "no news"
+async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: Leader) -> None:
+    hub.scorer("cpu")
+    hub.joined("c1", "c2")
+    hub.joined("new", created=from_now(0))
+    hub.score("c1")
+    hub.masks('[{"clusterName": "c2", "scoreName": "cpu"}]')
+    await leader.once()
+    assert hub.condition("cpu")[1:] == (
+        "Fresh",
+        "fresh on 1 cluster; not published yet on 1 cluster (new)",
+    )
+    hub.masks("[]")
+    await leader.once()
+    assert hub.condition("cpu")[2] == "fresh on 1 cluster; not published yet on 2 clusters (c2, new)"
+    hub.placement("web", decided="c1 new")
+    await leader.once()
+    assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 0, "no news"
 
 
-async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServer) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu")
-        hub.cluster("c1", "c2", "c3")
-        hub.masks("[]")
-        for cluster in ("c1", "c2", "c3"):
-            hub.score(cluster)
-        hub.placement("web", decided="c1")
-        hub.placement("typo", dimension="al", decided="c1")
+async def test_placements_that_rank_by_a_missing_score_are_named(hub: ScorerHub, leader: Leader) -> None:
+    hub.scorer("cpu")
+    hub.joined("c1", "c2", "c3")
+    hub.masks("[]")
+    for cluster in ("c1", "c2", "c3"):
+        hub.score(cluster)
+    hub.placement("web", decided="c1")
+    hub.placement("typo", dimension="al", decided="c1")
+    await leader.once()
+    assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 0
+    assert leader.metric("placement_missing_scores", placement="typo", scorer="cpu") == 3
+    message = "fresh on 3 clusters. Placement typo counts 3 clusters as 0"
+    assert hub.condition("cpu") == ("True", "Fresh", message)
+    hub.unpublish("c2")
+    hub.score("c3", seconds=-5)
+    for _ in range(2):
         await leader.once()
-        assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 0
-        assert leader.metric("placement_missing_scores", placement="typo", scorer="cpu") == 3
-        message = "fresh on 3 clusters. Placement typo counts 3 clusters as 0"
-        assert hub.condition("cpu") == ("True", "Fresh", message)
-        hub.unpublish("c2")
-        hub.score("c3", seconds=-5)
-        for _ in range(2):
-            await leader.once()
-        assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 2
-        assert hub.condition("cpu")[2].endswith(
-            ". Placement typo counts 3 clusters as 0; Placement web counts 2 clusters as 0"
-        )
-        assert hub.events_about("Placement") == [("typo", "ScoresMissing", 1), ("web", "ScoresMissing", 1)]
-        hub.score("c2")
-        hub.score("c3")
-        await leader.once()
-        assert hub.events_about("Placement")[-1] == ("web", "ScoresComplete", 1)
-        messages = hub.events("ScoresMissing")
-        assert messages[1].startswith("ranks by cpu, and counts 2 clusters (c2, c3) as 0")
+    assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 2
+    assert hub.condition("cpu")[2].endswith(
+        ". Placement typo counts 3 clusters as 0; Placement web counts 2 clusters as 0"
+    )
+    assert hub.events_about("Placement") == [("typo", "ScoresMissing", 1), ("web", "ScoresMissing", 1)]
+    hub.score("c2")
+    hub.score("c3")
+    await leader.once()
+    assert hub.events_about("Placement")[-1] == ("web", "ScoresComplete", 1)
+    messages = hub.events("ScoresMissing")
+    assert messages[1].startswith("ranks by cpu, and counts 2 clusters (c2, c3) as 0")
 
 
 async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_the_placement(
-    pages: PageServer,
+    hub: ScorerHub, leader: Leader
 ) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu", clusterSelector={"matchLabels": {"runs": "yes"}})
-        hub.cluster("c1", "c2", runs="yes", zone="x")
-        hub.cluster("c3", zone="y")
-        gone = {"labels": {"runs": "yes", "zone": "x"}, "deletionTimestamp": LONG_AGO}
-        hub.put("managedclusters", "gone", metadata=gone)
-        hub.score("gone", seconds=-5)
-        hub.masks("[]")
-        zone_x = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
-        hub.placement("web", predicates=[zone_x])
+    hub.scorer("cpu", clusterSelector={"matchLabels": {"runs": "yes"}})
+    hub.joined("c1", "c2", runs="yes", zone="x")
+    hub.joined("c3", zone="y")
+    gone = {"labels": {"runs": "yes", "zone": "x"}, "deletionTimestamp": LONG_AGO}
+    hub.put("managedclusters", "gone", metadata=gone)
+    hub.score("gone", seconds=-5)
+    hub.masks("[]")
+    zone_x = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
+    hub.placement("web", predicates=[zone_x])
 
-        async def counted() -> float | None:
-            await leader.once()
-            return leader.metric("placement_missing_scores", placement="web", scorer="cpu")
+    async def counted() -> float | None:
+        await leader.once()
+        return leader.metric("placement_missing_scores", placement="web", scorer="cpu")
 
-        assert await counted() == 2
-        assert await counted() == 2
-        hub.cluster("c2", runs="yes", zone="y")
-        assert await counted() == 1
-        hub.placement("web", decided="c2 c3")
-        assert await counted() == 3
-        hub.score("c3")
-        assert await counted() == 2
-        hub.score("c3", seconds=-1)
-        assert await counted() == 3
-        del hub.objects["placements", "argocd", "web"]
-        hub.placement("web")
-        assert await counted() == 3, "without a predicate it may choose all three"
-
-
-async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(pages: PageServer) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        for name in ("a", "b", "c", "d"):
-            hub.scorer(name)
-        hub.refusals["PATCH dynamicscorers"] = [403, 409, 500]
-        assert await leader.once() == 1
-        assert hub.patched() == ["a", "b", "c", "d"]
-        assert leader.metric("status_patch_failures_total") == 3
-        assert await leader.once() == 0, "those that were refused wait before they are tried again"
+    assert await counted() == 2
+    assert await counted() == 2
+    hub.joined("c2", runs="yes", zone="y")
+    assert await counted() == 1
+    hub.placement("web", decided="c2 c3")
+    assert await counted() == 3
+    hub.score("c3")
+    assert await counted() == 2
+    hub.score("c3", seconds=-1)
+    assert await counted() == 3
+    del hub.objects["placements", "argocd", "web"]
+    hub.placement("web")
+    assert await counted() == 3, "without a predicate it may choose all three"
 
 
-async def test_a_hub_that_does_not_answer_ends_the_pass(pages: PageServer) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        for number in range(20):
-            hub.scorer(f"s{number:02}")
-        hub.refusals["PATCH dynamicscorers"] = [0]
-        with pytest.raises(ApiError, match="does not answer"):
-            await leader.once()
-        assert hub.patched() == ["s00"]
-        hub.refusals["PATCH dynamicscorers"] = [503] * 20
-        with pytest.raises(ApiError, match="503"):
-            await leader.once()
-        assert len(hub.patched()) == 2
-        hub.refusals.clear()
-        assert await leader.once() == 20
+async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(hub: ScorerHub, leader: Leader) -> None:
+    for name in ("a", "b", "c", "d"):
+        hub.scorer(name)
+    hub.refusals["PATCH dynamicscorers"] = [403, 409, 500]
+    assert await leader.once() == 1
+    assert hub.patched() == ["a", "b", "c", "d"]
+    assert leader.metric("status_patch_failures_total") == 3
+    assert await leader.once() == 0, "those that were refused wait before they are tried again"
+
+
+async def test_a_hub_that_does_not_answer_ends_the_pass(hub: ScorerHub, leader: Leader) -> None:
+    for number in range(20):
+        hub.scorer(f"s{number:02}")
+    hub.refusals["PATCH dynamicscorers"] = [0]
+    with pytest.raises(ApiError, match="does not answer"):
+        await leader.once()
+    assert hub.patched() == ["s00"]
+    hub.refusals["PATCH dynamicscorers"] = [503] * 20
+    with pytest.raises(ApiError, match="503"):
+        await leader.once()
+    assert len(hub.patched()) == 2
+    hub.refusals.clear()
+    assert await leader.once() == 20
 
 
 async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and_nothing_twice(
-    pages: PageServer,
+    hub: ScorerHub, pages: PageServer
 ) -> None:
-    async with ScorerHub(pages.url) as hub:
-        for name in ("a", "b", "c", "d", "e"):
-            hub.scorer(name)
-            hub.cluster("c1")
-        pages.pages["/healthz"] = Answer(status=500)
-        async with leading(hub) as first:
-            work = asyncio.create_task(first.once())
-            hub.between = lambda word: (
-                work.cancel() if word.startswith("PATCH") and len(hub.patched()) == 3 else None
-            )  # type: ignore[func-returns-value]
-            await asyncio.gather(work, return_exceptions=True)
-            assert work.cancelled()
-        hub.between = lambda _: None
-        written = hub.patched()
-        assert written == ["a", "b", "c"]
-        async with leading(hub) as second:
-            assert await second.once() == 2
-        assert hub.patched() == [*written, "d", "e"]
-        # The Event of the one that was under way is lost, not doubled; its condition tells.
-        said = [name for name, _, count in hub.events_about("DynamicScorer") for _ in range(count)]
-        assert sorted(said) == ["a", "b", "d", "e"]
+    for name in ("a", "b", "c", "d", "e"):
+        hub.scorer(name)
+        hub.joined("c1")
+    pages.pages["/healthz"] = Answer(status=500)
+    async with leading(hub) as first:
+        work = asyncio.create_task(first.once())
+        hub.between = lambda word: (
+            work.cancel() if word.startswith("PATCH") and len(hub.patched()) == 3 else None
+        )  # type: ignore[func-returns-value]
+        await asyncio.gather(work, return_exceptions=True)
+        assert work.cancelled()
+    hub.between = lambda _: None
+    written = hub.patched()
+    assert written == ["a", "b", "c"]
+    async with leading(hub) as second:
+        assert await second.once() == 2
+    assert hub.patched() == [*written, "d", "e"]
+    # The Event of the one that was under way is lost, not doubled; its condition tells.
+    said = [name for name, _, count in hub.events_about("DynamicScorer") for _ in range(count)]
+    assert sorted(said) == ["a", "b", "d", "e"]
 
 
 async def test_the_hubs_clock_decides(pages: PageServer) -> None:
@@ -234,7 +231,7 @@ async def test_the_hubs_clock_decides(pages: PageServer) -> None:
         async with ScorerHub(pages.url) as hub, leading(hub) as leader:
             hub.clock = lambda ahead=ahead: wall() + ahead  # type: ignore[misc]
             hub.scorer("cpu")
-            hub.cluster("c1")
+            hub.joined("c1")
             hub.score("c1", seconds=300)
             await leader.once()
             assert hub.condition("cpu")[1] == reason

@@ -1,9 +1,8 @@
-"""A hub with scorers, clusters and scores behind a real HTTP server, and a replica that leads on it."""
+"""A hub with scorers, clusters and scores behind a real HTTP server, and a replica that writes statuses."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -11,49 +10,69 @@ from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.scorers.probes import FAILURES
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-from tests.integration.reconciler.replica import Replica, read_again
+from tests.integration.reconciler.replica import Replica, from_now, read_again
 from tests.support.hubobjects import ARGOCD, HUB
 from tests.support.objecthub import ObjectHub
-from tests.support.virtual_time import wall
 
 NAMESPACE = HUB
 PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 LONG_AGO = "2020-01-01T00:00:00Z"
-
-
-def stamp(at: float) -> str:
-    return datetime.fromtimestamp(int(at), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
 
 class ScorerHub(ObjectHub):
     """What people and other programs do on the hub. Scoring APIs answer at `pages_url`."""
 
-    def __init__(self, pages_url: str) -> None:
+    def __init__(self, pages_url: str = "http://nobody.invalid") -> None:
         super().__init__()
         self.pages_url = pages_url
 
-    def scorer(self, name: str, *, created: str = LONG_AGO, **spec: Any) -> None:
+    def scorer(self, name: str, *, score: str = "", ttl: int = 900, **spec: Any) -> None:
         whole = {
             "configURL": f"{self.pages_url}/config",
-            "scoring": {"params": {"name": name, "interval": 5}},
-            "scoreTTLSeconds": 900,
+            "scoring": {"params": {"name": score or name, "interval": 5}},
+            "scoreTTLSeconds": ttl,
             **spec,
         }
-        metadata = {"generation": 1, "creationTimestamp": created}
+        metadata = {"generation": 1, "creationTimestamp": LONG_AGO}
         self.put("dynamicscorers", name, namespace=NAMESPACE, metadata=metadata, spec=whole, status={})
 
-    def cluster(self, *names: str, created: str = LONG_AGO, **labels: str) -> None:
+    def cluster(self, *names: str, created: str = LONG_AGO, available: str = "", **labels: str) -> None:
+        """Without an agent."""
+        conditions = [{"type": "ManagedClusterConditionAvailable", "status": available}] if available else []
+        metadata = {"labels": labels, "creationTimestamp": created}
         for name in names:
-            made = {"creationTimestamp": created}
-            self.put("managedclusters", name, metadata={"labels": labels, **made})
-            self.put("managedclusteraddons", "gitops-dsf-agent", namespace=name, metadata=made)
+            self.put("managedclusters", name, metadata=metadata, status={"conditions": conditions})
 
-    def score(self, cluster: str, resource: str = "cpu", *, seconds: float = 900, names: str = "all") -> None:
-        status = {
-            "validUntil": stamp(wall() + seconds),
-            "scores": [{"name": name, "value": 1} for name in names.split()],
-        }
-        self.put("addonplacementscores", resource, namespace=cluster, status=status)
+    def agent(self, *clusters: str, created: str = LONG_AGO, available: str = "True") -> None:
+        status = {"conditions": [{"type": "Available", "status": available}]}
+        metadata = {"creationTimestamp": created}
+        for cluster in clusters:
+            self.put(
+                "managedclusteraddons",
+                "gitops-dsf-agent",
+                namespace=cluster,
+                metadata=metadata,
+                status=status,
+            )
+
+    def joined(self, *names: str, created: str = LONG_AGO, **labels: str) -> None:
+        """Clusters with an agent."""
+        self.cluster(*names, created=created, **labels)
+        self.agent(*names, created=created)
+
+    def score(
+        self,
+        cluster: str,
+        resource: str = "cpu",
+        *,
+        seconds: float = 900,
+        labels: dict[str, str] | None = None,
+    ) -> None:
+        """It expires so many seconds from now."""
+        status = {"validUntil": from_now(seconds), "scores": [{"name": "all", "value": 1}]}
+        metadata = {"labels": OURS if labels is None else labels}
+        self.put("addonplacementscores", resource, namespace=cluster, metadata=metadata, status=status)
 
     def unpublish(self, cluster: str, resource: str = "cpu") -> None:
         del self.objects["addonplacementscores", cluster, resource]
