@@ -27,7 +27,7 @@ from tests.hub.controlplane.processes import Processes
 from tests.support import environment
 
 SUITE = Path(__file__).parent
-LONGEST = ("kubelet", "paced_moves", "frozen_leader", "argocd_sync", "install", "backtest_agrees", "moves")
+LONGEST = ("paced_moves", "kubelet", "argocd_sync", "install", "frozen_leader", "simulator_agrees", "addon")
 """Files of more than half a minute. They begin first: at the end no process is left alone with one of
 them.
 """
