@@ -20,7 +20,6 @@ from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tests.support.githubserver import BOT, NAME, OWNER, PERSON, GitHubServer, Pull
-from tests.support.gitlab import BOT as PROJECT
 from tests.support.gitlab import GitLabServer
 
 TOKEN = "s3cret"
@@ -205,15 +204,6 @@ def test_on_github_the_own_comment_is_edited_and_no_other(change: Change, github
     assert "ci: edited the comment" in said
     assert len(pull.thread) == 122
     assert "cpu-headroom" in mine.body
-
-
-def test_on_gitlab_the_own_note_is_edited_and_no_other(change: Change, gitlab: GitLabServer) -> None:
-    gitlab.note(f"{MARKER}\nNothing changes.", author=5)
-    for _ in range(2):
-        change.check(change.gitlab(gitlab))
-    assert [note["author"]["id"] for note in gitlab.notes] == [5, PROJECT]
-    assert gitlab.notes[0]["body"] == f"{MARKER}\nNothing changes."
-    assert "cpu-headroom" in gitlab.notes[1]["body"]
 
 
 def test_a_fork_has_its_preview_in_the_summary(change: Change, github: GitHubServer) -> None:

@@ -33,12 +33,8 @@ def told(tmp_path_factory: pytest.TempPathFactory, warm_programs: Path) -> Told:
     out = tmp_path_factory.mktemp("demo") / "demo-out"
     log = out.with_name("said")
     with log.open("w") as said:
-        process = subprocess.Popen(
-            [warm_programs / "python", *ARGUMENTS, "--out", out],
-            cwd=ROOT,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-        )
+        command = [warm_programs / "python", *ARGUMENTS, "--out", out]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
         pids: set[int] = set()
         while process.poll() is None:
             pids |= running(out)
@@ -131,15 +127,13 @@ def test_what_is_left_can_be_explored(told: Told, warm_programs: Path) -> None:
 
 
 def test_ctrl_c_leaves_no_process(tmp_path: Path, warm_programs: Path) -> None:
-    out = tmp_path / "demo-out"
-    process = subprocess.Popen(
-        [warm_programs / "python", *ARGUMENTS, "--out", out],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    pids = when(lambda: found if len(found := running(out)) == 4 else None)
+    out, pipe = tmp_path / "demo-out", subprocess.PIPE
+    command = [warm_programs / "python", *ARGUMENTS, "--out", out]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+    end = time.monotonic() + 120
+    while len(pids := running(out)) < 4:
+        assert time.monotonic() < end, "its programs do not start"
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT, said
@@ -163,22 +157,7 @@ def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, warm_programs: Path) -> None:
     (tmp_path / "work").write_text("mine")
-    answer = subprocess.run(
-        [warm_programs / "python", *ARGUMENTS, "--out", tmp_path],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [warm_programs / "python", *ARGUMENTS, "--out", tmp_path]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (answer.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["work"])
     assert "no demo made it" in answer.stderr
-
-
-def when(look: Any, *, seconds: float = 120.0) -> Any:
-    """What is looked for, as soon as it is there."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if (found := look()) is not None:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s")

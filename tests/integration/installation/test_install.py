@@ -26,7 +26,11 @@ APPLIED = [
 
 
 def test_it_applies_what_argocd_does_not_apply_itself(serve: Serve, run: Run, rendered: Path) -> None:
+    """A dry run before it and a second run after it change nothing."""
     hub = serve()
+    told = run(hub, "install", rendered, "--dry-run")
+    assert (told.returncode, hub.writes) == (0, [])
+    assert "Application argocd/gitops-dsf-platform: would be created" in told.stdout
     done = run(hub, "install", rendered, "--no-wait")
     assert done.returncode == 0, done.stdout + done.stderr
     assert hub.writes == APPLIED
@@ -34,22 +38,10 @@ def test_it_applies_what_argocd_does_not_apply_itself(serve: Serve, run: Run, re
     health = hub.bodies["PATCH ConfigMap argocd-cm"]
     assert health["metadata"]["namespace"] == ARGOCD
     assert any(key.endswith("_ManifestWork") for key in health["data"])
-
-
-def test_a_second_run_changes_nothing(serve: Serve, run: Run, rendered: Path) -> None:
-    hub = serve()
-    run(hub, "install", rendered, "--no-wait")
     hub.writes.clear()
-    done = run(hub, "install", rendered, "--no-wait")
-    assert (done.returncode, hub.writes) == (0, [])
-    assert done.stdout.count(": unchanged\n") == len(APPLIED)
-
-
-def test_a_dry_run_stores_nothing(serve: Serve, run: Run, rendered: Path) -> None:
-    hub = serve()
-    done = run(hub, "install", rendered, "--dry-run")
-    assert (done.returncode, hub.writes) == (0, [])
-    assert "Application argocd/gitops-dsf-platform: would be created" in done.stdout
+    again = run(hub, "install", rendered, "--no-wait")
+    assert (again.returncode, hub.writes) == (0, [])
+    assert again.stdout.count(": unchanged\n") == len(APPLIED)
 
 
 def test_an_object_that_is_refused_keeps_the_others_off_the_hub(
@@ -165,33 +157,14 @@ def test_a_lease_whose_pods_are_gone_is_no_loop(serve: Serve, run: Run, rendered
     assert "The loop runs" not in done.stdout
     assert "reconciler: no pod is ready; its image is registry.example.com/reconciler:1" in done.stderr
     waiting = {"waiting": {"reason": "ErrImagePull", "message": "not found"}}
-    image = "registry.example.com/reconciler:1"
+    image, labels = "registry.example.com/reconciler:1", {"app.kubernetes.io/name": "gitops-dsf-reconciler"}
+    status = {"containerStatuses": [{"name": "reconciler", "image": image, "state": waiting}]}
     hub.serve(
-        "/api/v1/pods",
-        *[
-            {
-                "metadata": meta(
-                    "gitops-dsf-reconciler-1",
-                    deployment["metadata"]["namespace"],
-                    labels={"app.kubernetes.io/name": "gitops-dsf-reconciler"},
-                ),
-                "status": {"containerStatuses": [{"name": "reconciler", "image": image, "state": waiting}]},
-            }
-        ],
+        "/api/v1/pods", {"metadata": meta("gitops-dsf-reconciler-1", HUB, labels=labels), "status": status}
     )
     done = run(hub, "install", rendered)
     assert done.returncode == 1
     assert f"no pod is ready; image {image} cannot be pulled (ErrImagePull: not found)" in done.stderr
-
-
-@pytest.mark.usefixtures("hasty")
-def test_a_loop_that_runs_ends_with_the_findings_of_doctor(serve: Serve, run: Run, rendered: Path) -> None:
-    hub = serve()
-    settle(hub, rendered, run)
-    done = run(hub, "install", rendered)
-    assert "The loop runs. What doctor finds" in done.stdout
-    assert "argocd-delivery" in done.stdout
-    assert done.returncode == 0
 
 
 def finding(state: State) -> Finding:
@@ -272,7 +245,9 @@ def test_what_was_pushed_is_installed(serve: Serve, run: Run, clone: Path) -> No
     hub = serve()
     settle(hub, clone, run)
     done = run(hub, "install", clone)
-    assert "The loop runs" in done.stdout
+    assert done.returncode == 0
+    assert "The loop runs. What doctor finds" in done.stdout
+    assert "argocd-delivery" in done.stdout
     assert "note: " not in done.stderr
     git(clone, "commit", "--allow-empty", "-m", "Of a colleague")
     git(clone, "push", "https://git.example.com/fleet.git", "HEAD:main")
@@ -295,19 +270,12 @@ def settle(hub: ApiServer, rendered: Path, run: Run) -> None:
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
         *[{**crd, "status": {"conditions": established}} for crd in crds()],
     )
+    metadata = {"name": "gitops-dsf-reconciler", "namespace": HUB}
     pod = {"containers": [{"image": "registry.example.com/reconciler:1"}]}
+    status = {"replicas": 2, "readyReplicas": 1}
     hub.serve(
         "/apis/apps/v1/deployments",
-        *[
-            {
-                "metadata": {"name": "gitops-dsf-reconciler", "namespace": HUB},
-                "spec": {"template": {"spec": pod}},
-                "status": {"replicas": 2, "readyReplicas": 1},
-            }
-        ],
+        {"metadata": metadata, "spec": {"template": {"spec": pod}}, "status": status},
     )
     lease = {"holderIdentity": "pod-a", "leaseDurationSeconds": 3600, "renewTime": "2999-01-01T00:00:00Z"}
-    hub.serve(
-        "/apis/coordination.k8s.io/v1/leases",
-        *[{"metadata": {"name": "gitops-dsf-reconciler", "namespace": HUB}, "spec": lease}],
-    )
+    hub.serve("/apis/coordination.k8s.io/v1/leases", {"metadata": metadata, "spec": lease})

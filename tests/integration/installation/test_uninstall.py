@@ -45,6 +45,10 @@ def hub(serve: Serve) -> ApiServer:
 
 
 def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: ApiServer, run: Run) -> None:
+    """A dry run before it and a second run after it delete nothing."""
+    told = run(hub, "uninstall", "--dry-run")
+    assert (told.returncode, hub.writes) == (0, [])
+    assert "ApplicationSet argocd/guestbook: would be deleted" in told.stdout
     done = run(hub, "uninstall")
     assert done.returncode == 0, done.stderr
     assert hub.writes == [
@@ -63,20 +67,10 @@ def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: ApiServ
     assert hub.bodies["PATCH Application gitops-dsf-platform"] == {"metadata": {"finalizers": None}}
     assert "Application argocd/guestbook-cluster1: they run on where they are" in done.stdout
     assert [item["metadata"]["name"] for item in hub.items(PATHS["Service"])] == ["of-somebody-else"]
-
-
-def test_a_dry_run_deletes_nothing(hub: ApiServer, run: Run) -> None:
-    done = run(hub, "uninstall", "--dry-run")
-    assert (done.returncode, hub.writes) == (0, [])
-    assert "ApplicationSet argocd/guestbook: would be deleted" in done.stdout
-
-
-def test_a_second_run_finds_nothing(hub: ApiServer, run: Run) -> None:
-    run(hub, "uninstall")
     hub.writes.clear()
-    done = run(hub, "uninstall")
-    assert (done.returncode, hub.writes) == (0, [])
-    assert "no object of gitops-dsf is on this hub" in done.stdout
+    again = run(hub, "uninstall")
+    assert (again.returncode, hub.writes) == (0, [])
+    assert "no object of gitops-dsf is on this hub" in again.stdout
 
 
 def test_placed_applications_are_deleted_on_request(hub: ApiServer, run: Run) -> None:
@@ -134,20 +128,11 @@ def test_agents_that_do_not_go_are_named_and_keep_their_rights(hub: ApiServer, r
 def test_what_stays_is_told_with_a_reason(hub: ApiServer, run: Run) -> None:
     crd = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
     put(hub, "CustomResourceDefinition", crd, "")
-    put(
-        hub,
-        "AddOnPlacementScore",
-        "cpu",
-        "cluster1",
-        labels={"app.kubernetes.io/managed-by": "gitops-dsf-agent"},
-    )
+    labels = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
+    put(hub, "AddOnPlacementScore", "cpu", "cluster1", labels=labels)
     platform = hub.items(PATHS["Application"])[0]
-    platform["status"] = {
-        "resources": [
-            {"group": "argoproj.io", "kind": "ApplicationSet", "namespace": ARGOCD, "name": "guestbook"},
-            {"group": "argoproj.io", "kind": "ApplicationSet", "namespace": ARGOCD, "name": "by-hand"},
-        ]
-    }
+    made = {"group": "argoproj.io", "kind": "ApplicationSet", "namespace": ARGOCD}
+    platform["status"] = {"resources": [{**made, "name": name} for name in ("guestbook", "by-hand")]}
     done = run(hub, "uninstall")
     assert done.returncode == 0
     assert "ApplicationSet argocd/by-hand: copied from your repository" in done.stdout
@@ -184,11 +169,8 @@ def test_a_person_is_asked_for_the_current_context(
     answer: str,
     code: int,
 ) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     assert main(["uninstall", "--kubeconfig", str(current)]) == code
     assert "Remove gitops-dsf from hub? [y/N]" in capsys.readouterr().err
     assert bool(hub.writes) is (code == 0)
@@ -207,13 +189,8 @@ def test_a_project_of_other_applications_stays(hub: ApiServer, run: Run) -> None
 
 
 def test_health_checks_in_argocd_cm_are_given_up(hub: ApiServer, run: Run) -> None:
-    put(
-        hub,
-        "ConfigMap",
-        "argocd-cm",
-        labels={},
-        managedFields=[{"manager": "gitops-dsf", "operation": "Apply"}],
-    )
+    applied = {"manager": "gitops-dsf", "operation": "Apply"}
+    put(hub, "ConfigMap", "argocd-cm", labels={}, managedFields=[applied])
     hub.items(PATHS["ConfigMap"])[0]["data"] = {"url": "https://argocd.example.com"}
     done = run(hub, "uninstall")
     assert done.returncode == 0

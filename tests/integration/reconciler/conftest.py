@@ -1,9 +1,10 @@
 """What tests of the reconciler share."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says
 
 
@@ -20,3 +21,9 @@ def pages() -> Iterator[PageServer]:
     with PageServer() as server:
         server.pages["/healthz"] = says(ok=True)
         yield server
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[ObjectHub]:
+    async with ObjectHub() as hub:
+        yield hub

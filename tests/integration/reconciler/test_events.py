@@ -3,6 +3,9 @@ nuisance.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
 
 from gitops_dsf.reconciler.events import BURST, PER_SECOND, Events, Reference
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -13,6 +16,12 @@ from tests.support.objecthub import ObjectHub
 
 def thing(name: str = "thing", uid: str = "7") -> Reference:
     return Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name=name, uid=uid)
+
+
+@pytest.fixture
+async def api(hub: ObjectHub) -> AsyncIterator[HubApi]:
+    async with hub.api() as api:
+        yield api
 
 
 class Recorder:
@@ -35,66 +44,65 @@ def written(hub: ObjectHub) -> list[Object]:
     return [item for (plural, _, _), item in hub.objects.items() if plural == "events"]
 
 
-async def test_an_event_says_what_kubectl_shows() -> None:
-    async with ObjectHub() as hub, hub.api() as api:
-        await Recorder(api).say()
-        (event,) = written(hub)
-        assert event["metadata"]["namespace"] == event["involvedObject"]["namespace"] == "hub"
-        assert event["metadata"]["name"].startswith("thing.")
-        assert event["involvedObject"] == {
-            "apiVersion": "example.com/v1",
-            "kind": "Thing",
-            "namespace": "hub",
-            "name": "thing",
-            "uid": "7",
-        }
-        found = (event["type"], event["reason"], event["message"], event["count"])
-        assert found == ("Warning", "Happened", "it happened", 1)
-        assert event["source"] == {"component": "gitops-dsf-reconciler"}
+async def test_an_event_says_what_kubectl_shows(hub: ObjectHub, api: HubApi) -> None:
+    await Recorder(api).say()
+    (event,) = written(hub)
+    assert event["metadata"]["namespace"] == event["involvedObject"]["namespace"] == "hub"
+    assert event["metadata"]["name"].startswith("thing.")
+    assert event["involvedObject"] == {
+        "apiVersion": "example.com/v1",
+        "kind": "Thing",
+        "namespace": "hub",
+        "name": "thing",
+        "uid": "7",
+    }
+    found = (event["type"], event["reason"], event["message"], event["count"])
+    assert found == ("Warning", "Happened", "it happened", 1)
+    assert event["source"] == {"component": "gitops-dsf-reconciler"}
 
 
-async def test_the_same_words_are_counted_up_within_an_hour_and_by_another_leader() -> None:
-    async with ObjectHub() as hub, hub.api() as api:
-        recorder = Recorder(api)
-        for _ in range(3):
-            await recorder.say()
-        assert [event["count"] for event in written(hub)] == [3]
-        await Recorder(api).say()
-        assert [event["count"] for event in written(hub)] == [4]
-        await recorder.say("something else")
-        await recorder.say(about=thing(uid="8"))
-        assert len(written(hub)) == 3
-        assert recorder.outcomes() == {"written": 3, "counted": 2}
+async def test_the_same_words_are_counted_up_within_an_hour_and_by_another_leader(
+    hub: ObjectHub, api: HubApi
+) -> None:
+    recorder = Recorder(api)
+    for _ in range(3):
+        await recorder.say()
+    assert [event["count"] for event in written(hub)] == [3]
+    await Recorder(api).say()
+    assert [event["count"] for event in written(hub)] == [4]
+    await recorder.say("something else")
+    await recorder.say(about=thing(uid="8"))
+    assert len(written(hub)) == 3
+    assert recorder.outcomes() == {"written": 3, "counted": 2}
 
 
-async def test_refusals_and_silence_are_borne() -> None:
-    async with ObjectHub() as hub, hub.api() as api:
-        hub.refusals["POST events"] = [403, 500, 0]
-        recorder = Recorder(api)
-        for _ in range(4):
-            await recorder.say()
-        assert recorder.outcomes() == {"refused": 3, "written": 1}
-        assert len(written(hub)) == 1
+async def test_refusals_and_silence_are_borne(hub: ObjectHub, api: HubApi) -> None:
+    hub.refusals["POST events"] = [403, 500, 0]
+    recorder = Recorder(api)
+    for _ in range(4):
+        await recorder.say()
+    assert recorder.outcomes() == {"refused": 3, "written": 1}
+    assert len(written(hub)) == 1
 
 
-async def test_too_many_at_once_are_dropped() -> None:
-    async with ObjectHub() as hub, hub.api() as api:
-        recorder = Recorder(api)
-        for number in range(BURST + 10):
-            await recorder.say(about=thing(uid=str(number)))
-        assert len(written(hub)) == BURST
-        assert recorder.outcomes()["dropped"] == 10
-        await asyncio.sleep(5 / PER_SECOND)
-        for number in range(10):
-            await recorder.say(about=thing(uid=str(1000 + number)))
-        assert len(written(hub)) == BURST + 5
+async def test_too_many_at_once_are_dropped(hub: ObjectHub, api: HubApi) -> None:
+    recorder = Recorder(api)
+    for number in range(BURST + 10):
+        await recorder.say(about=thing(uid=str(number)))
+    assert len(written(hub)) == BURST
+    assert recorder.outcomes()["dropped"] == 10
+    await asyncio.sleep(5 / PER_SECOND)
+    for number in range(10):
+        await recorder.say(about=thing(uid=str(1000 + number)))
+    assert len(written(hub)) == BURST + 5
 
 
-async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes() -> None:
-    async with ObjectHub() as hub, hub.api() as api:
-        name = "a" * 235 + ".b" * 9
-        await Recorder(api).say("m" * 2000, about=thing(name))
-        (event,) = written(hub)
-        assert len(event["message"]) == 1024
-        assert len(event["metadata"]["name"]) <= 253
-        assert ".." not in event["metadata"]["name"]
+async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes(
+    hub: ObjectHub, api: HubApi
+) -> None:
+    name = "a" * 235 + ".b" * 9
+    await Recorder(api).say("m" * 2000, about=thing(name))
+    (event,) = written(hub)
+    assert len(event["message"]) == 1024
+    assert len(event["metadata"]["name"]) <= 253
+    assert ".." not in event["metadata"]["name"]

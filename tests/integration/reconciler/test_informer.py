@@ -22,11 +22,9 @@ BOOKMARK: Object = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion
 Changes = list[tuple[str, int | None]]
 
 
-@pytest.fixture
-async def hub() -> AsyncIterator[ObjectHub]:
-    async with ObjectHub() as hub:
-        hub.watches = []
-        yield hub
+@pytest.fixture(autouse=True)
+def _watches(hub: ObjectHub) -> None:
+    hub.watches = []
 
 
 class Thing(msgspec.Struct, frozen=True):

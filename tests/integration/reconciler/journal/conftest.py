@@ -1,6 +1,5 @@
 """What tests of the journal share."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,5 @@ from tests.support.objecthub import ObjectHub
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[JournalHub]:
-    async with ObjectHub() as hub:
-        yield JournalHub(hub=hub, repository=repository(tmp_path / "git"), work=tmp_path / "work")
+def scene(hub: ObjectHub, tmp_path: Path) -> JournalHub:
+    return JournalHub(hub=hub, repository=repository(tmp_path / "git"), work=tmp_path / "work")

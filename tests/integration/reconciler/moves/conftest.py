@@ -10,9 +10,8 @@ from tests.support.objecthub import ObjectHub
 
 
 @pytest.fixture
-async def scene() -> AsyncIterator[MoveHub]:
-    async with ObjectHub() as hub:
-        yield MoveHub(hub)
+def scene(hub: ObjectHub) -> MoveHub:
+    return MoveHub(hub)
 
 
 @pytest.fixture

@@ -7,7 +7,10 @@ from collections import Counter
 from typing import Any
 
 from gitops_dsf.hub.pace import DRAW
+from gitops_dsf.pacing.items import items_of
+from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.pacing.refuges import SPREAD
+from gitops_dsf.reconciler.pacing.publisher import ItemPublisher
 from gitops_dsf.reconciler.pacing.refuges import REPLAN_SECONDS
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
@@ -124,3 +127,17 @@ async def test_without_refuges_they_are_taken_away() -> None:
         async with leading(hub, pace=None):
             await in_time(lambda: not hub.items(), what="no refuge")
         assert hub.moved == []
+
+
+async def test_a_refuge_that_the_view_does_not_show_yet_is_taken_away_before_the_push() -> None:
+    """Else the Placement could go to it instead of the target."""
+    seen: list[dict[str, dict[str, int]]] = []
+    async with PaceHub() as hub, hub.api() as api:
+        publisher, nothing, refuge = ItemPublisher(api), items_of([], {}), {"ns/a": "c3"}
+        await publisher.publish(nothing, items_of([], refuge))
+        hub.between = lambda _: seen.append(hub.items()) if hub.items() not in seen else None
+        move = Move(placement="ns/a", source="c1", target="c2", since=0)
+        await publisher.publish(nothing, items_of([move], refuge))
+        seen.append(hub.items())
+    at_refuge, at_target = {"c3": {"ns/a": DRAW}}, {"c2": {"ns/a": DRAW}}
+    assert seen == [at_refuge, {**at_refuge, **at_target}, at_target, {**at_target, "c1": {"ns/a": -100}}]

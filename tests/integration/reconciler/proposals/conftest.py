@@ -1,6 +1,6 @@
 """A hub with a fleet repository, without and with a forge."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -59,7 +59,7 @@ async def _answered(task: Task) -> Change:
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[ProposalHub]:
+def scene(hub: ObjectHub, tmp_path: Path) -> Iterator[ProposalHub]:
     """A fleet of five clusters, scorers cpu and mem whose locks say what their pages say."""
     with surroundings(tmp_path) as (server, repository, pages, secret):
         files = {"gitops-dsf.yaml": SETTINGS, "rendered/platform/x.yaml": "x: 1\n", "README.md": "ours\n"}
@@ -70,18 +70,17 @@ async def scene(tmp_path: Path) -> AsyncIterator[ProposalHub]:
         for number in range(1, 6):
             files[f"clusters/c{number}.yaml"] = cluster(f"c{number}")
         repository.commit(dict(files))
-        async with ObjectHub() as hub:
-            found = ProposalHub(
-                hub=hub,
-                server=server,
-                repository=repository,
-                pages=pages,
-                secret=secret,
-                work=tmp_path / "work",
-            )
-            for number in range(1, 6):
-                found.joins(f"c{number}")
-            yield found
+        found = ProposalHub(
+            hub=hub,
+            server=server,
+            repository=repository,
+            pages=pages,
+            secret=secret,
+            work=tmp_path / "work",
+        )
+        for number in range(1, 6):
+            found.joins(f"c{number}")
+        yield found
 
 
 @pytest.fixture

@@ -92,9 +92,8 @@ class Leader(Replica):
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[StateBranchHub]:
-    async with ObjectHub() as hub:
-        yield StateBranchHub(hub, tmp_path)
+def scene(hub: ObjectHub, tmp_path: Path) -> StateBranchHub:
+    return StateBranchHub(hub, tmp_path)
 
 
 async def test_a_snapshot_is_what_the_hub_holds(scene: StateBranchHub) -> None:
