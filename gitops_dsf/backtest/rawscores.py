@@ -8,10 +8,9 @@ import numpy.typing as npt
 
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, label_of, selector
+from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.backtest.track import Grid
 
-Labels = tuple[str, ...]
-"""Labels of a result, in the order of dsf_wire.dimension.LABELS."""
 Values = npt.NDArray[np.float64]
 """Raw scores at consecutive points of a grid; NaN where there is no result."""
 Results = Mapping[str, Mapping[Labels, Values]]

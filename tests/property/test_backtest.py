@@ -17,8 +17,8 @@ from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import PublishRule, ScoreRange, Summary
 from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.lapses import lapses
-from gitops_dsf.backtest.publication import Publication, Publisher, map_all
-from gitops_dsf.backtest.rawscores import Labels
+from gitops_dsf.backtest.publication import Publication, map_all
+from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Grid, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide

@@ -13,7 +13,8 @@ from dsf_wire.summary import SCORED_BY_API, PublishRule
 from gitops_dsf.backtest.advice import DEADBANDS
 from gitops_dsf.backtest.figures import figures
 from gitops_dsf.backtest.publication import Publication
-from gitops_dsf.backtest.rawscores import Labels, Results, Values
+from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.backtest.rawscores import Results, Values
 from gitops_dsf.backtest.result import BacktestResult, BacktestSide, Span
 from gitops_dsf.backtest.run import Backtest, moves_with_phases, run
 from gitops_dsf.backtest.track import Grid, Tracks

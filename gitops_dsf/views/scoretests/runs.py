@@ -10,8 +10,7 @@ from dsf_wire.dimension import LABELS, fixed_name
 from dsf_wire.publishrule import Published, Rule
 from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import Summary
-from gitops_dsf.backtest.publication import Publisher
-from gitops_dsf.backtest.rawscores import Labels
+from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.track import Track
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.repository.model.score_test import Given
