@@ -28,6 +28,15 @@ class DecisionObject:
     labels: Mapping[str, str]
     clusters: tuple[str, ...]
 
+    def to_object(self) -> dict[str, object]:
+        """The Kubernetes object. OCM leaves `reason` empty and never writes a score."""
+        return {
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+            "kind": "PlacementDecision",
+            "metadata": {"name": self.name, "namespace": self.namespace, "labels": dict(self.labels)},
+            "status": {"decisions": [{"clusterName": name, "reason": ""} for name in self.clusters]},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Group:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
@@ -291,6 +293,11 @@ class Verdict:
     def notes(self) -> tuple[str, ...]:
         """Notes for people, in sentences."""
         return notes_on(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON data."""
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.data()))
+        return found
 
     def data(self) -> VerdictData:
         """The verdict as it is printed."""

@@ -36,8 +36,9 @@ def viewed(document: Object) -> Object:
 
 def plain(found: Verdict | Explanation) -> Object:
     """JSON data as programs read it."""
-    shown = found.data() if isinstance(found, Verdict) else found
-    read: Object = msgspec.json.decode(msgspec.json.encode(shown))
+    read: Object = (
+        found.to_dict() if isinstance(found, Verdict) else msgspec.json.decode(msgspec.json.encode(found))
+    )
     return read
 
 

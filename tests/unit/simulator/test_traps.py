@@ -169,10 +169,16 @@ def test_groups_select_by_claims_and_labels() -> None:
         ("zone-a", ("c1",)),
         ("rest", ("c2",)),
     ]
-    assert verdict.decisions[0].labels == {
+    labels = {
         f"{GROUP}/placement": "p",
         f"{GROUP}/decision-group-name": "zone-a",
         f"{GROUP}/decision-group-index": "0",
+    }
+    assert verdict.decisions[0].to_object() == {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "PlacementDecision",
+        "metadata": {"name": "p-decision-1", "namespace": "ns", "labels": labels},
+        "status": {"decisions": [{"clusterName": "c1", "reason": ""}]},
     }
 
 
