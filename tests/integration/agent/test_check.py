@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,34 +16,13 @@ from tests.support.agent.http import (
     scores,
     series,
 )
-from tests.support.agent.process import COMMAND
-from tests.support.agent.running import ConfigMapVolume, entry
+from tests.support.agent.running import ConfigMapVolume, checked, entry
 
-Check = Callable[..., Awaitable[tuple[int, str, str]]]
-
-
-async def _check(*arguments: str | Path, command: Path = COMMAND) -> tuple[int, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        command,
-        "check",
-        "--cluster-name",
-        "c1",
-        *map(str, arguments),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={},
-    )
-    out, errors = await process.communicate()
-    return process.returncode or 0, out.decode(), errors.decode()
-
-
-@pytest.fixture
-def check(warm_programs: Path) -> Check:
-    return partial(_check, command=warm_programs / "gitops-dsf-agent")
+CLUSTER = ("--cluster-name", "c1")
 
 
 @pytest.mark.real_time
-async def test_the_table(check: Check, tmp_path: Path) -> None:
+async def test_the_table(warm_programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Successful, failing and invalid entries, with the items to publish and reasons of failures."""
 
     def source(seen: Seen) -> Reply:
@@ -65,20 +42,18 @@ async def test_the_table(check: Check, tmp_path: Path) -> None:
             {"name": "odd"},
             entry("silent", scoring=mixed.url, scoreDestination="None"),
         )
-        code, out, errors = await _check("--config-dir", tmp_path)
-        lines = out.splitlines()
-        assert code == 1
-        assert errors == ""
-        assert lines[0].split() == [
-            "SCORER",
-            "SERIES",
-            "BYTES",
-            "RESULTS",
-            "DROPPED",
-            "CLAMPED",
-            "PUBLISH",
-            "STATE",
-        ]
+        process = await asyncio.create_subprocess_exec(
+            warm_programs / "gitops-dsf-agent",
+            *("check", *CLUSTER, "--config-dir", tmp_path),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={},
+        )
+        out, errors = await process.communicate()
+        lines = out.decode().splitlines()
+        assert process.returncode == 1
+        assert errors == b""
+        assert lines[0] == "SCORER  SERIES  BYTES  RESULTS  DROPPED  CLAMPED  PUBLISH  STATE"
         assert lines[1].split()[:2] + lines[1].split()[3:] == ["cpu", "7", "7", "0", "0", "7", "ok"]
         assert lines[2].split() == ["query", *"------", "fetch:", "query_bad_data"]
         assert lines[3].split()[3:] == ["1", "1", "1", "-", "ok"]
@@ -95,13 +70,11 @@ async def test_the_table(check: Check, tmp_path: Path) -> None:
             and line.endswith("refused: bad_data: parse error")
             for line in lines
         )
-        code, out, _ = await check("--config-dir", tmp_path, "--scorer", "cpu")
-        assert code == 0
-        assert len(out.splitlines()) == 4
+        assert await checked(*CLUSTER, "--config-dir", tmp_path, "--scorer", "cpu") == 0
+        assert len(capsys.readouterr().out.splitlines()) == 4
 
 
-@pytest.mark.real_time
-async def test_names_that_are_not_printable(check: Check, tmp_path: Path) -> None:
+async def test_names_that_are_not_printable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     volume = ConfigMapVolume(tmp_path)
     answer = Reply.of(
         {
@@ -112,9 +85,8 @@ async def test_names_that_are_not_printable(check: Check, tmp_path: Path) -> Non
     )
     async with HttpFake(lambda _seen: answer) as scoring:
         volume.put(entry("cpu", scoring=scoring.url), {"name": "x\ny"})
-        code, out, _ = await check("--config-dir", tmp_path)
-    assert code == 1
-    lines = out.splitlines()
+        assert await checked(*CLUSTER, "--config-dir", tmp_path) == 1
+    lines = capsys.readouterr().out.splitlines()
     assert lines[2].split()[0] == "x\\ny"
     assert lines[3] == f"cpu: cpu-score: \\x1b[31mred=1, a\\nFORGED ok=1, {'n' * 57}...=1"
     assert len(lines) == 5
@@ -134,20 +106,23 @@ async def test_names_that_are_not_printable(check: Check, tmp_path: Path) -> Non
         ),
     ],
 )
-@pytest.mark.real_time
 async def test_what_cannot_be_checked(
-    check: Check, tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str
+    tmp_path: Path,
+    content: bytes | None,
+    flags: list[str],
+    code: int,
+    text: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if content is not None:
         ConfigMapVolume(tmp_path).put_raw(content)
-    found, out, errors = await check("--config-dir", tmp_path, *flags)
-    assert found == code
+    assert await checked(*CLUSTER, "--config-dir", tmp_path, *flags) == code
+    out, errors = capsys.readouterr()
     assert text in (errors if code else out)
     assert (len(errors.splitlines()), len(out.splitlines())) == ((1, 0) if code else (0, 2))
 
 
-@pytest.mark.real_time
-async def test_a_query_scorer_and_a_default_score(check: Check, tmp_path: Path) -> None:
+async def test_a_query_scorer_and_a_default_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No scoring API is needed, and the note says where a score is the default."""
 
     def source(seen: Seen) -> Reply:
@@ -163,8 +138,9 @@ async def test_a_query_scorer_and_a_default_score(check: Check, tmp_path: Path) 
                 "gpu", scoring="", source=prometheus.url, **by_query, sourceQuery="nothing", defaultScore=-9
             ),
         )
-        code, out, errors = await check("--config-dir", tmp_path)
-    assert (code, errors) == (0, "")
+        assert await checked(*CLUSTER, "--config-dir", tmp_path) == 0
+    out, errors = capsys.readouterr()
+    assert errors == ""
     assert "cpu: cpu-score: cpu-score=41\n" in out
     assert "gpu: gpu-score: gpu-score=-9\n" in out
     assert "gpu: the source has no series, so this is the default score\n" in out

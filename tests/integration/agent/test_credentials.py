@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dsf_wire.summary import NEEDS_NEWER_AGENT
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import (
     HttpFake,
@@ -68,43 +69,6 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
             guard.accepted = set()
             await until(lambda: agent.scorer()["reason"] == "unauthorized", what="a token nobody wants")
             assert "s3cret" not in await agent.shown() + caplog.text
-
-
-async def test_a_token_that_a_peer_quotes_is_hidden(place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    def quoting(seen: Seen) -> Reply:
-        token = seen.headers["authorization"].removeprefix("Bearer ")
-        answers = {
-            "page": Reply(status=400, body=f"you sent Bearer {token} and that is wrong".encode()),
-            "elsewhere": Reply(status=302, headers={"Location": f"/login/{token}"}),
-            "error": prometheus_error("bad_data", f"what is {token}?"),
-            "odd": Reply(body=b"<html>" + b"x" * 180 + token.encode()),
-            "warn": matrix(series(1), warnings=[f"{token} is old"]),
-        }
-        return answers[seen.path.split("/")[1]]
-
-    caplog.set_level(logging.DEBUG, logger="dsf_agent")
-    token_file = place.folder / "token"
-    token_file.write_text("s3cret-of-the-pod-0123456789")
-    async with HttpFake(quoting) as peer, HttpFake(scores(5.0)) as scoring:
-        sources = ("page", "elsewhere", "error", "odd", "warn")
-        place.put(
-            *(entry(one, scoring=scoring.url, source=f"{peer.url}/{one}", sourceAuth=OWN) for one in sources),
-            *(
-                entry(f"api-{one}", scoring=f"{peer.url}/{one}", scoringAuth=OWN)
-                for one in ("page", "elsewhere")
-            ),
-        )
-        async with place.agent("--service-account-token-file", token_file) as agent:
-            await until(lambda: _reached(agent, failing=6, well=1), what="all were called")
-            everything = await agent.shown() + caplog.text
-    assert "s3cret" not in everything
-    for text in (
-        "you sent Bearer (token) and that is wrong",
-        "/login/(token)",
-        "bad_data: what is (token)?",
-        "(token) is old",
-    ):
-        assert text in everything
 
 
 async def test_a_peer_that_quotes_the_token_that_it_refused_is_not_repeated(
@@ -256,17 +220,22 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
     assert base64.b64encode(b"scorer:first-s3cret").decode()[:8] not in everything
 
 
-async def test_secrets_that_a_source_quotes_are_hidden_and_sent_nowhere_else(
+async def test_secrets_that_peers_quote_are_hidden_and_sent_nowhere_else(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """User names, passwords and headers of a source, and the token of the pod."""
+
     def quoting(seen: Seen) -> Reply:
-        encoded = seen.headers["authorization"].removeprefix("Basic ")
-        password, key = base64.b64decode(encoded).decode().partition(":")[2], seen.headers["x-api-key"]
+        encoded = seen.headers["authorization"].split(" ")[1]
+        password, key = encoded, seen.headers.get("x-api-key", "")
+        if seen.headers["authorization"].startswith("Basic "):
+            password = base64.b64decode(encoded).decode().partition(":")[2]
         location = f"{elsewhere.url}/login/{encoded}/{password}/{key}"
         answers = {
             "page": Reply(status=400, body=f"you sent {encoded} with {key}".encode()),
             "elsewhere": Reply(status=308, headers={"Location": location}),
             "error": prometheus_error("bad_data", f"what is {password} and {key}?"),
+            "odd": Reply(body=b"<html>" + b"x" * 180 + password.encode()),
             "warned": matrix(series(1), warnings=[f"{password} is old, and {key} too"]),
         }
         return answers[seen.path.split("/")[1]]
@@ -276,30 +245,53 @@ async def test_secrets_that_a_source_quotes_are_hidden_and_sent_nowhere_else(
     spoke.secret("login", username="u", password="s3cret-0123456789")
     spoke.secret("api", k="s3cret-key-0123456789")
     encoded = base64.b64encode(b"u:s3cret-0123456789").decode()
+    token_file = place.folder / "token"
+    token_file.write_text("s3cret-of-the-pod-0123456789")
     async with (
         spoke as api_server,
         HttpFake(quoting) as peer,
         HttpFake(scores(5.0)) as scoring,
         HttpFake(prometheus(series(1))) as elsewhere,
     ):
-        more: dict[str, Any] = {"sourceBasicAuth": BASIC, "sourceHeaders": [API_KEY], "sourceRef": "platform"}
-        names = ("page", "elsewhere", "error", "warned")
-        place.put(*(entry(name, scoring=scoring.url, source=f"{peer.url}/{name}", **more) for name in names))
-        async with place.agent(spoke=api_server) as agent:
-
-            def messages() -> list[str]:
-                return [one["message"] for one in agent.agent.detail()[1]["scorers"] if one["reason"]]
-
-            await until(lambda: len(messages()) == 3 and scoring.seen, what="all were called")
-            assert all(message.startswith("MetricSource platform: ") for message in messages())
+        login: dict[str, Any] = {
+            "sourceBasicAuth": BASIC,
+            "sourceHeaders": [API_KEY],
+            "sourceRef": "platform",
+        }
+        pod: dict[str, Any] = {"sourceAuth": OWN, "sourceRef": "platform"}
+        names = ("page", "elsewhere", "error", "odd", "warned")
+        place.put(
+            *(
+                entry(f"{kind}-{name}", scoring=scoring.url, source=f"{peer.url}/{name}", **more)
+                for kind, more in (("login", login), ("pod", pod))
+                for name in names
+            ),
+            *(
+                entry(f"api-{one}", scoring=f"{peer.url}/{one}", scoringAuth=OWN)
+                for one in ("page", "elsewhere")
+            ),
+        )
+        async with place.agent("--service-account-token-file", token_file, spoke=api_server) as agent:
+            await until(lambda: _reached(agent, failing=10, well=2), what="all were called")
+            told = [one for one in agent.agent.detail()[1]["scorers"] if one["reason"]]
+            of_sources = [one["message"] for one in told if not one["name"].startswith("api-")]
+            assert all(message.startswith("MetricSource platform: ") for message in of_sources)
             everything = await agent.shown() + caplog.text
     assert "s3cret" not in everything
     assert encoded[:8] not in everything
     assert elsewhere.seen == []
+    for text in (
+        "you sent (token) with (token)",
+        "/login/(token)",
+        "bad_data: what is (token) and",
+        "(token) is old",
+    ):
+        assert text in everything
 
 
+@pytest.mark.parametrize("side", ["source", "scoring"])
 async def test_a_client_certificate_is_shown_and_replaced(
-    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture, side: str
 ) -> None:
     """The server asks for a certificate of one authority, then of another. The Secret is read again in the
     cycle in which the old certificate is refused. A scorer without it gets nothing.
@@ -308,37 +300,44 @@ async def test_a_client_certificate_is_shown_and_replaced(
     spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
     spoke.config("ca", {"ca.crt": servers.pem})
 
-    def pair(authority: Authority, name: str) -> dict[str, str]:
-        crt, key = authority.pair(tmp_path / name, name=name)
+    def pair(authority: Authority, name: str, *, days: float = 1.0) -> dict[str, str]:
+        crt, key = authority.pair(tmp_path / name, name=name, days=days)
         return {"tls.crt": crt.read_text(), "tls.key": key.read_text()}
 
     spoke.secret("pair", **pair(first, "one"))
     tls = servers.server(tmp_path / "server-1", client_authority=first)
-    source = HttpFake(prometheus(series(1)), tls=tls)
-    await source.start()
+    guarded = HttpFake(prometheus(series(1)) if side == "source" else scores(5.0), tls=tls)
+    await guarded.start()
     async with spoke as api_server, HttpFake(scores(5.0)) as scoring:
-        trusted = {"sourceAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}}
-        plain = entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **trusted)
+        urls = {"scoring": scoring.url, side: guarded.url}
+        plain = entry("cpu", **urls, scoringInterval=1)
+        plain[f"{side}Auth"] = {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}
+        guard = {"scoringEndpointAuthName": "pair", "scoringEndpointAuthKey": NEEDS_NEWER_AGENT}
+        shown = {f"{side}ClientCertificate": PAIR, **(guard if side == "scoring" else {})}
+        refused = {"tls", "connection_lost"}
         place.put(plain)
         async with place.agent(spoke=api_server) as agent:
-            await until(lambda: agent.scorer()["reason"] in {"tls", "connection_lost"}, what="refused")
-            assert (source.seen, scoring.seen) == ([], [])
-            place.put({**plain, "sourceClientCertificate": PAIR})
+            await until(lambda: agent.scorer()["reason"] in refused, what="refused")
+            assert (guarded.seen, scoring.seen) == ([], [])
+            place.put({**plain, **shown})
             await until(place.items, what="published")
-            assert {common_name(seen) for seen in source.seen} == {"one"}
-            await source.stop()
+            assert {common_name(seen) for seen in guarded.seen} == {"one"}
+            await guarded.stop()
             spoke.secret("pair", **pair(second, "two"))
-            source.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
-            await source.start()
-            await until(lambda: common_name(source.seen[-1]) == "two", what="the new certificate")
+            guarded.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
+            await guarded.start()
+            await until(lambda: common_name(guarded.seen[-1]) == "two", what="the new certificate")
+            spoke.secret("pair", **pair(second, "three", days=-0.01))
+            await until(lambda: agent.scorer()["reason"] in refused, what="an expired certificate")
+            assert "the client certificate in Secret 'pair' expired on 20" in agent.scorer()["message"]
             spoke.secret("pair", **{"tls.crt": "no", "tls.key": "s3cret-key"})
-            place.put({**plain, "sourceClientCertificate": {**PAIR, "privateKeyKey": "other"}})
-            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no key, no call")
+            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no pair, no call")
             everything = await agent.shown() + caplog.text
-    await source.stop()
+    await guarded.stop()
     # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
     # sockets.
     await asyncio.sleep(60)
+    assert "Traceback" not in everything
     assert "PRIVATE KEY" not in everything
     assert "s3cret" not in everything
 

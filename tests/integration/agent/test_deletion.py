@@ -86,44 +86,28 @@ def _told(agent: RunningAgent) -> tuple[str | None, int]:
     return (configuration["trouble"] or {}).get("reason"), len(configuration["problems"])
 
 
-async def test_only_our_objects_are_deleted(place: Place) -> None:
-    hub = ScoreHub()
-    hub.objects[SCORES, "c1", "resource-usage-score"] = {
-        "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
-    }
-    ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
-    hub.objects[SCORES, "c1", "gone"] = {"metadata": {"name": "gone", "resourceVersion": "2", "labels": ours}}
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
-        place.put(entry("cpu", scoring=scoring.url))
-        async with place.agent(hub=server) as agent:
-            await until(lambda: ("c1", "gone") not in hub.scores, what="our own orphan is deleted")
-            await until(lambda: hub.values("cpu-score"), what="published")
-            assert ("c1", "resource-usage-score") in hub.scores
-            assert (await agent.samples())["gitops_dsf_agent_deleted_scores_total"] == 1
-            assert agent.scorer()["state"] == "running"
-
-
 OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
 
-def _old(hub: ScoreHub, name: str, *, left: float | None) -> None:
+def _old(hub: ScoreHub, name: str, *, left: float | None, labels: dict[str, str] = OURS) -> None:
     plain: dict[str, Any] = {
-        "metadata": {"name": name, "resourceVersion": f"{len(hub.scores)}", "labels": OURS}
+        "metadata": {"name": name, "resourceVersion": f"{len(hub.scores)}", "labels": labels}
     }
     if left is not None:
         plain["status"] = {"scores": [{"name": "n0", "value": 5}], "validUntil": timestamp(hub.now() + left)}
     hub.objects[SCORES, "c1", name] = plain
 
 
-async def test_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
+async def test_only_our_objects_and_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
     hub = ScoreHub()
-    hub.objects[SCORES, "c1", "resource-usage-score"] = {
-        "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
-    }
+    _old(hub, "resource-usage-score", left=None, labels={})
+    _old(hub, "gone", left=None)
     async with hub as server, HttpFake(Scoring(7.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with place.agent(hub=server, waits=replace(SHORT, prune=0.5)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
+            await until(lambda: ("c1", "gone") not in hub.scores, what="our own orphan is deleted")
+            assert set(hub.scores) == {("c1", "cpu-score"), ("c1", "resource-usage-score")}
             emptied = asyncio.get_running_loop().time()
             place.put()
             await until(
@@ -132,7 +116,7 @@ async def test_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
             assert asyncio.get_running_loop().time() - emptied > 3.0
             assert set(hub.scores) == {("c1", "resource-usage-score")}
             samples = await agent.samples()
-            assert samples["gitops_dsf_agent_deleted_scores_total"] == 1
+            assert samples["gitops_dsf_agent_deleted_scores_total"] == 2
             assert samples["gitops_dsf_agent_config_usable"] == 1
             assert await agent.exposed() == set()
             calls = len(scoring.seen)

@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 
-from dsf_agent.configuration import settings
-from dsf_agent.process import build, check
 from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
 from tests.support.agent.faults import EAGER
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, last_values, matrix
 from tests.support.agent.hub import ScoreHub, failure
-from tests.support.agent.running import Place, RunningAgent, entry
-from tests.support.virtual_time import LoopClock
+from tests.support.agent.running import Place, RunningAgent, checked, entry
 from tests.support.waiting import until
 
 HUB_LABELS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/runs-on": "Hub"}
@@ -128,19 +125,8 @@ async def test_check_shows_the_scores_of_every_cluster(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene.put(scene.entry(), fleet=fleet("c1", "c2"))
-    flags = ["check", "--config-dir", scene.place.volume.directory, *scene.flags]
-    read = settings.read(settings.parser().parse_args([str(flag) for flag in flags]), {})
-    assert await check.run(build.Adapters(read, clock=LoopClock()), only=[]) == 0
+    assert await checked("--config-dir", scene.place.volume.directory, *scene.flags) == 0
     assert "cpu: cpu-score: c1 cpu-score=11, c2 cpu-score=22" in capsys.readouterr().out
-
-
-async def test_a_claim_names_the_cluster(scene: Scene) -> None:
-    scene.store.values = {"id-1": 11, "id-2": 22, "c1": 99}
-    scene.store.label = "clusterID"
-    label = {"name": "clusterID", "claim": "id.k8s.io"}
-    scene.put(scene.entry(clusterLabel=label), fleet=fleet("c1", "c2", c1="id-1", c2="id-2"))
-    async with scene.scorer():
-        await scene.shows(c1=11, c2=22)
 
 
 async def test_a_cluster_without_a_series_is_named_once_and_keeps_its_score(
@@ -285,15 +271,3 @@ async def test_an_entry_of_the_other_place_does_not_run(scene: Scene) -> None:
     scene.place.put(here)
     async with scene.place.agent(hub=scene.server) as agent:
         assert await problems(agent) == ["runsOn is Hub: the hub scorer runs this entry, and no agent"]
-
-
-async def test_a_namespace_without_rights_delays_no_other_cluster(scene: Scene) -> None:
-    scene.hub.before = lambda seen: failure(403, "forbidden") if "/c1/" in seen.path else None
-    scene.put(scene.entry(), fleet=fleet("c1", "c2"))
-    async with scene.scorer() as agent:
-        await scene.shows(c2=22)
-        await until(lambda: agent.scorer()["publish"], what="the fault in /readyz")
-        assert agent.scorer()["publish"]["message"].startswith("cluster c1: ")
-        scene.hub.before = lambda _seen: None
-        await scene.shows(c1=11)
-        await until(lambda: agent.scorer()["publish"] is None, what="no fault any more")

@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from dsf_agent.configuration import settings
 from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.values import Totals
-from dsf_agent.process import build, check
 from tests.support.agent.clusterobjects import node, pod
-from tests.support.agent.faults import EAGER
 from tests.support.agent.http import HttpFake, last_values
-from tests.support.agent.running import Place, RunningAgent, entry, running
+from tests.support.agent.running import Place, RunningAgent, checked, entry, running
 from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
@@ -28,12 +25,6 @@ NODES = (
 )
 
 USAGE = "nodes.metrics.k8s.io"
-BY_QUERY: dict[str, Any] = {
-    "scoringType": "Query",
-    "scoringEndpoint": "",
-    "scoreRange": {"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
-    "publish": EAGER,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,18 +142,6 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
         assert 10 <= scored <= 13
         await asyncio.sleep(11)
         assert scene.values() == [sum(range(1191, 1201)) / 1000]
-
-
-async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
-    scene.place.put(scene.entry("node_cpu_available_ratio; cpu_available_ratio", sourceRange=60, **BY_QUERY))
-    async with scene.agent() as agent:
-        await until(scene.place.items, what="published")
-        assert scene.place.items() == dict.fromkeys([f"cpu-score{one}" for one in ("", "a", "b", "c")], 100)
-        scene.api.add(pod("one", on="c", cpu="1500m"), pod("two", on="a", cpu="1"))
-        await until(lambda: scene.place.items()["cpu-scorec"] == 25, what="published again", seconds=15)
-        assert scene.place.items() == {"cpu-score": 75, "cpu-scorea": 75, "cpu-scoreb": 100, "cpu-scorec": 25}
-        assert agent.scorer()["state"] == "running"
-    assert scene.scoring.seen == []
 
 
 async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(scene: Scene) -> None:
@@ -360,22 +339,9 @@ async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
         assert "--spoke-kubeconfig is not set" in message
 
 
-async def test_entries_that_cannot_run_are_refused(scene: Scene) -> None:
-    scene.place.put(scene.entry("nodes; cpus", name="odd"), scene.entry(" ", name="empty"))
-    async with scene.agent(scored=False) as agent:
-        await until(lambda: agent.agent.detail()[1]["configuration"]["problems"], what="it was read")
-        assert [one["reason"] for one in agent.agent.detail()[1]["configuration"]["problems"]] == [
-            "sourceQuery: there is no measure cpus (character 8)",
-            "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio",
-        ]
-    assert scene.api.asked == []
-
-
 async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     scene.put("cpu_available_ratio")
     folder, config = scene.place.volume.directory, scene.flags[-1]
-    flags = ["--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config]
-    read = settings.read(settings.parser().parse_args(["check", *map(str, flags)]), {})
-    assert await check.run(build.Adapters(read, clock=LoopClock()), only=[]) == 0
+    assert await checked("--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config) == 0
     assert "ok" in capsys.readouterr().out
     assert scene.api.watching == []

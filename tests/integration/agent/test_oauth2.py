@@ -17,7 +17,6 @@ from tests.support.agent.running import Place, entry
 from tests.support.waiting import until
 
 SECRET_REF = {"name": "client", "clientIDKey": "client-id", "clientSecretKey": "client-secret"}
-PAIR = {"name": "pair", "certificateKey": "tls.crt", "privateKeyKey": "tls.key"}
 GUARD = {"scoringEndpointAuthName": "client", "scoringEndpointAuthKey": NEEDS_NEWER_AGENT}
 
 
@@ -180,50 +179,3 @@ async def test_the_private_ca_of_a_token_server_is_its_own(place: Place, tmp_pat
             auth = server.auth(caConfigMapRef={"name": "logins", "key": "ca.crt"})
             place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=auth, **GUARD))
             await until(place.items, what="published")
-
-
-async def test_a_scoring_api_sees_the_certificate_of_now(
-    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
-    spoke.config("ca", {"ca.crt": servers.pem})
-
-    def pair(authority: Authority, name: str, *, days: float = 1.0) -> dict[str, str]:
-        crt, key = authority.pair(tmp_path / name, name=name, days=days)
-        return {"tls.crt": crt.read_text(), "tls.key": key.read_text()}
-
-    spoke.secret("pair", **pair(first, "one"))
-    scoring = HttpFake(scores(5.0), tls=servers.server(tmp_path / "server-1", client_authority=first))
-    await scoring.start()
-    async with spoke as api_server:
-        trusted = {"scoringAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}, "scoringInterval": 1}
-        guard = {"scoringEndpointAuthName": "pair", "scoringEndpointAuthKey": NEEDS_NEWER_AGENT}
-        place.put(entry("cpu", scoring=scoring.url, **trusted, scoringClientCertificate=PAIR, **guard))
-        async with place.agent(spoke=api_server) as agent:
-            await until(place.items, what="published")
-            await scoring.stop()
-            spoke.secret("pair", **pair(second, "two"))
-            scoring.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
-            await scoring.start()
-            await until(lambda: common_name(scoring.seen[-1]) == "two", what="the new certificate")
-            spoke.secret("pair", **pair(second, "three", days=-0.01))
-            refused = {"tls", "connection_lost"}
-            await until(lambda: agent.scorer()["reason"] in refused, what="an expired certificate")
-            assert "the client certificate in Secret 'pair' expired on 20" in agent.scorer()["message"]
-            mixed = {**pair(second, "four"), "tls.key": pair(second, "five")["tls.key"]}
-            spoke.secret("pair", **mixed)
-            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="two halves")
-            assert "the private key is that of another certificate" in agent.scorer()["message"]
-            everything = await agent.shown() + caplog.text
-    await scoring.stop()
-    # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
-    # sockets.
-    await asyncio.sleep(60)
-    assert "Traceback" not in everything
-    assert "PRIVATE KEY" not in everything
-
-
-def common_name(seen: Seen) -> str:
-    subject = dict(pair[0] for pair in (seen.peer_certificate or {})["subject"])
-    return str(subject["commonName"])

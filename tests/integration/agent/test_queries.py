@@ -1,13 +1,11 @@
 """Requests to a metric source, scorers without a scoring API, and default scores."""
 
 import asyncio
-from datetime import datetime
 from typing import Any
 
 import pytest
 
 from dsf_agent.fetch.stage import window_end
-from tests.support import yamlfast
 from tests.support.agent.http import (
     Fault,
     HttpFake,
@@ -19,7 +17,6 @@ from tests.support.agent.http import (
     series,
 )
 from tests.support.agent.running import Place, RunningAgent, entry
-from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
 
@@ -65,10 +62,13 @@ async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(pl
         return answers[seen.query["query"]]
 
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
-        place.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a;b;c", scoringInterval=60))
+        url = fake.url.replace("http://", "http://user:hunter2@")
+        place.put(entry("cpu", scoring=scoring.url, source=url, sourceQuery="a;b;c", scoringInterval=60))
         async with place.agent("--request-timeout", "300") as agent:
             await until(lambda: agent.scorer()["reason"] == "query_bad_data", what="it failed")
             assert "query 2 of 3 at" in agent.scorer()["message"]
+            assert "bad_data: parse error" in agent.scorer()["message"]
+            assert "hunter2" not in (await agent.get("/readyz")).text
             await until(lambda: fake.open == 0, what="the call that hangs was given up")
             assert scoring.seen == []
 
@@ -106,21 +106,6 @@ async def test_a_long_query_is_posted(place: Place) -> None:
 def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(step: int, end: int) -> None:
     """With a step of an hour, the last point would be up to an hour old."""
     assert window_end(1_700_003_599.9, step=step) == end
-
-
-async def test_an_instant_query(place: Place) -> None:
-    sample: dict[str, Any] = {"metric": {"node": "a"}, "value": [1_700_000_000.5, "7"]}
-    answer = Reply.of({"status": "success", "data": {"resultType": "vector", "result": [sample]}})
-    async with HttpFake(lambda _seen: answer) as fake, HttpFake(last_values) as scoring:
-        place.put(
-            entry("cpu", scoring=scoring.url, source=fake.url)
-            | {"sourceEndpoint": f"{fake.url}/prom/api/v1/query"}
-        )
-        async with place.agent():
-            await until((place.out / "cpu-score.yaml").exists, what="published")
-    assert set(fake.seen[0].query) == {"query", "time"}
-    assert scoring.seen[0].json() == {"data": [{"metric": {"node": "a"}, "values": [sample["value"]]}]}
-    assert '{name: "a", value: 7}' in (place.out / "cpu-score.yaml").read_text()
 
 
 def _query_entry(name: str, source: str, **more: Any) -> dict[str, Any]:
@@ -165,21 +150,6 @@ async def test_the_values_of_a_query_are_published(place: Place) -> None:
     assert raw == {"a": 0.25, "b": 0.5}
     assert samples['dynamic_scoring_requests_total{score_name="cpu-score",status="success"}'] == 1
     assert 'dynamic_scoring_perform_seconds_total{score_name="cpu-score"}' in samples
-
-
-async def test_several_expressions_are_several_results(place: Place) -> None:
-    answers = {
-        "up": _vector(({"node": "a"}, "1"), ({"node": "b"}, "2")),
-        "down": _vector(({"node": "a"}, "9")),
-    }
-    more = {"sourceQuery": "up; down;", "scoreAggregation": "Sum", "scoreTTLSeconds": 7200}
-    async with HttpFake(lambda seen: answers[seen.query["query"]]) as source:
-        place.put(_query_entry("cpu", source.url, **more))
-        async with place.agent():
-            await until(place.items, what="published")
-    assert place.items() == {"a": 10, "b": 2}
-    until_text = yamlfast.load((place.out / "cpu-score.yaml").read_text())["status"]["validUntil"]
-    assert 7100 < datetime.fromisoformat(until_text).timestamp() - LoopClock().wall() <= 7200
 
 
 HISTOGRAM = {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"}]}

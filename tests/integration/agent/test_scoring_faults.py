@@ -1,6 +1,5 @@
 """Faults of scoring APIs: invalid results are dropped, invalid answers fail the cycle."""
 
-import asyncio
 import gzip
 import json
 from pathlib import Path
@@ -10,7 +9,7 @@ from dsf_agent.scoring.labels import MAX_NAME
 from dsf_agent.scoring.results import MOST_TEXT
 from tests.support import yamlfast
 from tests.support.agent.faults import EAGER, survives
-from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, scores, series
+from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, series
 from tests.support.agent.running import Place, RunningAgent, entry
 from tests.support.waiting import until
 
@@ -98,7 +97,8 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
         "no_results",
     ),
     "hangs": (Fault(hang=True), "timeout"),
-    "drips": (Fault(writes=(head(length=1000), *([b" "] * 100)), pause=0.05, hang=True), "timeout"),
+    # Each byte arrives within the time-out. The time limit of the whole request ends the call.
+    "drips": (Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True), "timeout"),
     "resets": (Fault(writes=(head(length=100), b'{"res')), "connection_lost"),
     "unauthorized": (Reply(status=401), "unauthorized"),
     "forbidden": (Reply(status=403), "forbidden"),
@@ -122,26 +122,6 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
 
 async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
     await survives(tmp_path, side="scoring", faults=FAILED)
-
-
-async def test_a_peer_that_drips_endlessly_is_ended_by_the_total_time_out(place: Place) -> None:
-    """Each byte arrives within the time-out. The time limit of the whole request ends the call."""
-    drip = Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True)
-    async with HttpFake(lambda _seen: drip) as api, HttpFake(lambda _seen: matrix(series(3))) as source:
-        place.put(
-            entry("scoring", source=source.url, scoring=api.url, scoringInterval=3600),
-            entry("source", source=api.url, scoring=source.url, scoringInterval=3600),
-        )
-        async with place.agent("--request-timeout", "12") as agent:
-            await until(lambda: _all_fail(agent), what="both calls ended")
-            called = max(seen.at for seen in api.seen)
-            assert 11.5 < asyncio.get_running_loop().time() - called < 17.0
-            assert await agent.failures() == {"scoring-score": {"timeout"}, "source-score": {"timeout"}}
-
-
-def _all_fail(agent: RunningAgent) -> bool:
-    scorers = agent.agent.detail()[1]["scorers"]
-    return len(scorers) == 2 and all(scorer["reason"] for scorer in scorers)
 
 
 async def test_every_answer_with_good_results(place: Place) -> None:
@@ -169,22 +149,6 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
         for name, value in samples.items()
         if name.startswith(prefix) and name.endswith(suffix)
     }
-
-
-async def test_results_are_counted_if_none_is_usable(place: Place) -> None:
-    async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
-        place.put(
-            entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}")
-        )
-        async with place.agent() as agent:
-            failed = {"bad-score": {"no_results"}, "nameless-score": {"no_results"}}
-            await until(lambda: _has_failed(agent, failed), what="both failed")
-            assert await _dropped(agent, "bad-score") == {"invalid": 1, "not_finite": 2}
-            assert await _dropped(agent, "nameless-score") == {"no_name": 2}
-
-
-async def _has_failed(agent: RunningAgent, expected: dict[str, set[str]]) -> bool:
-    return await agent.failures() == expected
 
 
 async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(place: Place) -> None:
@@ -276,6 +240,7 @@ async def test_answers_of_scoring_apis_are_limited_by_their_text(place: Place) -
             assert "1/4 of --max-answer-bytes" in messages["large-score"]
             assert f"more than {MOST_TEXT} bytes together" in messages["wide-score"]
             assert "3 long_name" in messages["long-score"]
+            assert await _dropped(agent, "long-score") == {"long_name": 3}
             await until(lambda: _exposes(agent, "well-score"), what="the large one is exported")
 
 

@@ -26,6 +26,7 @@ BODY = matrix(series(3)).body
 FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     "hangs": (Fault(hang=True), "timeout"),
     "hangs-in-body": (Fault(writes=(head(length=len(BODY)), BODY[:50]), hang=True), "timeout"),
+    "drips": (Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True), "timeout"),
     "resets-in-body": (Fault(writes=(head(length=len(BODY)), BODY[:50])), "connection_lost"),
     "no-http": (Fault(writes=(b"220 mail.example.org ESMTP\r\n\r\n",)), "connection_lost"),
     "unauthorized": (Reply(status=401), "unauthorized"),
@@ -156,15 +157,3 @@ async def test_an_invalid_address(place: Place) -> None:
             )
             assert await agent.stages() == {"fetch", "score"}
             assert host in agent.scorer()["message"]
-
-
-async def test_the_reason_of_an_invalid_query_is_reported(place: Place) -> None:
-    answer = prometheus_error("bad_data", 'invalid parameter "query": 1:4: parse error')
-    async with HttpFake(lambda _seen: answer) as source:
-        secret = source.url.replace("http://", "http://user:hunter2@")
-        place.put(entry("cpu", scoring=source.url, source=secret))
-        async with place.agent() as agent:
-            await until(lambda: agent.scorer()["reason"], what="it failed")
-            text = (await agent.get("/readyz")).text
-            assert 'bad_data: invalid parameter \\"query\\": 1:4: parse error' in text
-            assert "hunter2" not in text

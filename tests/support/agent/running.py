@@ -15,7 +15,7 @@ import httpx
 
 from dsf_agent.configuration import settings
 from dsf_agent.configuration.settings import Waits
-from dsf_agent.process import build
+from dsf_agent.process import build, check
 from dsf_agent.process.supervise import Agent
 from dsf_runtime.clock import Clock
 from tests.support import yamlfast
@@ -175,6 +175,13 @@ async def running(
     finally:
         agent.stop()
         await asyncio.wait_for(task, timeout=60)
+
+
+async def checked(*flags: str | Path) -> int:
+    """Runs ``gitops-dsf-agent check``. Returns the exit code."""
+    arguments = settings.parser().parse_args(["check", *map(str, flags)])
+    read = settings.read(arguments, {})
+    return await check.run(build.Adapters(read, clock=LoopClock()), only=arguments.scorer)
 
 
 class Place:

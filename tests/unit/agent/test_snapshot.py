@@ -64,6 +64,14 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "broken host": ({"scoringEndpoint": "http://[::1/"}, "not an http or https URL"),
     "no source URL": ({"sourceEndpoint": ""}, "sourceEndpoint ''"),
     "no query": ({"sourceQuery": " ; "}, "sourceQuery is empty"),
+    "an unknown measure": (
+        {"sourceType": "Kubernetes", "sourceQuery": "nodes; cpus"},
+        "sourceQuery: there is no measure cpus (character 8)",
+    ),
+    "no measure": (
+        {"sourceType": "Kubernetes", "sourceQuery": " "},
+        "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio",
+    ),
     "no step": ({"sourceStep": 0}, "sourceStep is 0"),
     "negative range": ({"sourceRange": -1}, "sourceRange is -1"),
     "a range in milliseconds": ({"sourceRange": 10**12}, "sourceRange"),

@@ -70,11 +70,21 @@ async def test_the_answer_to_a_write_of_many_items_is_not_decoded_to_dictionarie
     assert peak < 3_000_000
 
 
-async def test_scores_that_the_hubs_policy_refuses_are_not_sent() -> None:
+@pytest.mark.parametrize(
+    ("more", "count", "prefix", "words"),
+    [
+        ({"limit": 10**9}, MAX_SCORE_ITEMS + 1, "", "20001 items, the limit is 20000; use a coarser"),
+        ({}, 6000, "n" * 200, "6000 items make an object of"),
+    ],
+    ids=["by the hub's policy", "by their bytes"],
+)
+async def test_too_many_items_are_refused_with_advice_and_not_sent(
+    more: dict[str, int], count: int, prefix: str, words: str
+) -> None:
     server = Answered()
-    store = HubStore(server=server, cluster="c1", limit=10**9)
-    values = {f"{number}": 1 for number in range(MAX_SCORE_ITEMS + 1)}
-    with pytest.raises(AgentError, match="20001 items, the limit is 20000; use a coarser") as caught:
+    store = HubStore(server=server, cluster="c1", **more)
+    values = {f"{prefix}{number}": 1 for number in range(count)}
+    with pytest.raises(AgentError, match=words) as caught:
         await store.write("cpu", scorer="cpu", values=values, valid_until=1_800_000_000.0)
     assert caught.value.reason is Reason.TOO_LARGE
     assert server.applies == 0

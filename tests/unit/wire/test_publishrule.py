@@ -71,6 +71,7 @@ def test_defaults_of_the_rule() -> None:
         publish=PublishRule(deadband=0, min_interval_seconds=5),
     )
     assert Rule.of(told, jitter=0) == Rule(deadband=0, min_interval=5, ttl=3000, jitter=0)
+    assert Rule.of(Summary(name="n", score_name="s", score_ttl_seconds=7200), jitter=0).ttl == 7200
 
 
 def test_limits_and_defaults() -> None:
