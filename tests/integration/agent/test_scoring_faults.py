@@ -100,9 +100,6 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
     # Each byte arrives within the time-out. The time limit of the whole request ends the call.
     "drips": (Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True), "timeout"),
     "resets": (Fault(writes=(head(length=100), b'{"res')), "connection_lost"),
-    "unauthorized": (Reply(status=401), "unauthorized"),
-    "forbidden": (Reply(status=403), "forbidden"),
-    "not-found": (Reply(status=404), "not_found"),
     "throttled": (Reply(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}), "throttled"),
     "server-error": (Reply(status=500, body=b"Traceback"), "server_error"),
     "redirects": (
@@ -110,12 +107,6 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
         "redirected",
     ),
     "not-json": (Reply(body=b"OK"), "invalid_body"),
-    "list": (Reply(body=b"[]"), "invalid_body"),
-    "no-results-key": (Reply(body=b"{}"), "invalid_body"),
-    "results-null": (Reply(body=b'{"results": null}'), "invalid_body"),
-    "nan-and-cut": (Reply(body=b'{"results": [{"metric": {}, "score": NaN}'), "invalid_body"),
-    "nan-and-more": (Reply(body=b'{"results": [{"metric": {}, "score": NaN}]} {}'), "invalid_body"),
-    "deep": (Reply(body=b'{"results": ' + b"[" * 40_000), "invalid_body"),
     "too-large": (Reply(body=b'{"results": []}' + b" " * 300_000), "too_large"),
 }
 

@@ -69,18 +69,6 @@ def test_it_serves(project: Path, serve: Callable[..., Any]) -> None:
     assert ask(f"{served.url}/scoring", body=b"{")[0] == 400
 
 
-def test_a_token_file_closes_it_and_may_be_rotated(project: Path, serve: Callable[..., Any]) -> None:
-    (project / "token").write_text("one")
-    served = serve("scorer:app", project, "--token-file", "token")
-    scoring = f"{served.url}/scoring"
-    body = b'{"data":[]}'
-    assert ask(scoring, body=body)[0] == 401
-    assert ask(scoring, body=body, token="one")[0] == 200
-    (project / "new").write_text("two")
-    (project / "new").replace(project / "token")
-    assert [ask(scoring, body=body, token=token)[0] for token in ("one", "two")] == [401, 200]
-
-
 def test_a_request_above_the_limit_gets_its_413(
     project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,9 +121,7 @@ def start(programs: Path, directory: Path, *arguments: str) -> "subprocess.Compl
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (["scorer"], 1, 'must be in format "<module>:<attribute>"'),
         (["missing:app"], 1, 'Could not import module "missing"'),
-        (["scorer:application"], 1, 'Attribute "application" not found in module "scorer"'),
         (["broken:app"], 2, "broken:app cannot be served: SyntaxError"),
         (["needy:app"], 2, "No module named 'no_such_package'"),
         (["undefined:app"], 2, "interval_seconds is 0"),

@@ -124,18 +124,6 @@ def test_long_labels_are_cut_on_metrics_only() -> None:
     assert list(_items(one, scorer=_scorer()).values) == ["n" * MAX_NAME]
 
 
-@pytest.mark.parametrize(
-    "count", [0, 1, results.BATCH - 1, results.BATCH, results.BATCH + 1, 2 * results.BATCH]
-)
-async def test_every_result_is_read(count: int) -> None:
-    rows = ",".join(f'{{"metric": {{"node": "n{number}"}}, "score": {number}}}' for number in range(count))
-    read = await results.read(
-        bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets()
-    )
-    assert [label_set.item for label_set in read.label_sets] == [f"n{number}" for number in range(count)]
-    assert read.scores == [float(number) for number in range(count)]
-
-
 @pytest.mark.parametrize("bad", ['"x"', "1e999", "NaN"])
 async def test_the_first_invalid_result_is_named_by_its_index(bad: str) -> None:
     wrong = {results.BATCH + 50, results.BATCH + 60}

@@ -1,5 +1,6 @@
 """How the hub's clock is learned from the Date of answers, and delays between attempts."""
 
+import asyncio
 import random
 from email.utils import formatdate
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_runtime.clock import Backoff, HubClock
+from dsf_runtime.clock import Backoff, HubClock, happens_within
 
 NOW = 1_800_000_000.0
 
@@ -103,6 +104,28 @@ def test_without_a_plausible_date_the_last_one_counts(date: str | None) -> None:
     clock.learn(date, sent=hands.steady, received=hands.steady)
     assert not clock.known
     assert clock.wall() == NOW + 600
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_task_that_is_cancelled_when_its_event_arrives_ends(turns: int) -> None:
+    """Some turns of the loop after the event; between waking and running there are two or three."""
+    event = asyncio.Event()
+
+    async def wait() -> None:
+        while True:
+            await happens_within(event, seconds=60)
+            event.clear()
+
+    task = asyncio.create_task(wait())
+    await asyncio.sleep(0.02)
+    event.set()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=30)
+    # Once more, so that this test fails rather than hangs.
+    task.cancel()
+    assert done, f"{turns} turns after the event the cancellation was lost"
 
 
 @given(st.integers(1, 10**6), st.integers())

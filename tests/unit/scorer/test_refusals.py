@@ -238,55 +238,37 @@ def test_a_thread_keeps_its_place_until_it_is_done(caplog: pytest.LogCaptureFixt
     assert "too late to matter" in caplog.text
 
 
-def scope_of(headers: list[tuple[bytes, bytes]]) -> dict[str, object]:
-    return {"type": "http", "method": "POST", "path": "/scoring", "headers": headers}
-
-
-def test_a_body_that_never_ends_is_given_up() -> None:
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        await asyncio.sleep(3600)
-        return {}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    app = app_of(lambda one: one.last, Settings(read_timeout_seconds=0.05))
-    asyncio.run(_call(app, receive, send))
-    assert sent[0]["status"] == 408
-
-
-def test_nobody_is_answered_who_hung_up() -> None:
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.disconnect"}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    app = app_of(lambda one: one.last, Settings())
-    asyncio.run(_call(app, receive, send))
-    assert sent == []
-
-
-async def _call(
-    app: ScorerApp, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+@pytest.mark.parametrize(
+    ("received", "settings", "statuses"),
+    [
+        (None, Settings(read_timeout_seconds=0.05), [408]),
+        ({"type": "http.disconnect"}, Settings(), []),
+    ],
+    ids=["a body that never ends", "a caller that hung up"],
+)
+def test_nobody_is_awaited_or_answered_in_vain(
+    received: Message | None, settings: Settings, statuses: list[int]
 ) -> None:
-    await app(scope_of([]), receive, send)
+    assert [one["status"] for one in talk("http", received, settings) if "status" in one] == statuses
 
 
 def test_websockets_are_not_spoken() -> None:
-    async def scenario() -> None:
-        async def receive() -> Message:
-            return {}
-
-        async def send(message: Message) -> None:
-            return None
-
-        app = app_of(lambda one: one.last, Settings())
-        await app({"type": "websocket", "path": "/scoring", "headers": []}, receive, send)
-
     with pytest.raises(RuntimeError, match="speaks HTTP"):
-        asyncio.run(scenario())
+        talk("websocket", {}, Settings())
+
+
+def talk(kind: str, received: Message | None, settings: Settings) -> list[Message]:
+    """What is sent to a caller of whom this is received, or nothing for an hour."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        if received is None:
+            await asyncio.sleep(3600)
+        return received or {}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    app = app_of(lambda one: one.last, settings)
+    asyncio.run(app({"type": kind, "method": "POST", "path": "/scoring", "headers": []}, receive, send))
+    return sent

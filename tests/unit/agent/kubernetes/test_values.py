@@ -349,23 +349,7 @@ def test_pods_request_what_kubernetes_says() -> None:
     ("text", "amount"),
     [
         ("0", 0),
-        ("1", NANOS),
-        ("100m", NANOS // 10),
-        ("1.5", NANOS * 3 // 2),
-        (".5", NANOS // 2),
-        ("5.", 5 * NANOS),
-        ("2Ki", 2048 * NANOS),
         ("1.5Gi", 3 * 2**29 * NANOS),
-        ("3k", 3000 * NANOS),
-        ("12345678n", 12_345_678),
-        ("7u", 7000),
-        ("7M", 7 * 10**6 * NANOS),
-        ("7G", 7 * 10**9 * NANOS),
-        ("7T", 7 * 10**12 * NANOS),
-        ("7P", 7 * 10**15 * NANOS),
-        ("7Mi", 7 * 2**20 * NANOS),
-        ("7Ti", 7 * 2**40 * NANOS),
-        ("1e3", 1000 * NANOS),
         ("1E3", 1000 * NANOS),
         ("2E", 2 * 10**18 * NANOS),
         ("1e-3", NANOS // 1000),
@@ -380,7 +364,6 @@ def test_pods_request_what_kubernetes_says() -> None:
         ("9" * 100, MOST),
         ("1E", 10**18 * NANOS),
         ("1Ei", 2**60 * NANOS),
-        ("1Pi", 2**50 * NANOS),
     ],
 )
 def test_quantities_are_read_exactly(text: str, amount: int) -> None:
@@ -396,7 +379,9 @@ def test_other_text_is_no_quantity(text: str) -> None:
 
 
 _NUMBERS = st.from_regex(r"[+-]?([0-9]{1,12}(\.[0-9]{0,12})?|\.[0-9]{1,12})", fullmatch=True)
-_SUFFIXES = st.sampled_from(["", "n", "u", "m", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "Ti", "e3", "E-2"])
+_SUFFIXES = st.sampled_from(
+    ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-2"]
+)
 
 
 @given(number=_NUMBERS, suffix=_SUFFIXES)
