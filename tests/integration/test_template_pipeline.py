@@ -87,10 +87,8 @@ def test_a_push_that_loses_a_race_is_rendered_again_on_top(fleet: Fleet, tmp_pat
     fleet.git("clone", "--quiet", str(fleet.origin), str(other), cwd=tmp_path)
     fleet.edit("scorers/cpu-headroom.yaml", "interval: 60", "interval: 90", cwd=other)
     fleet.git("commit", "--quiet", "--all", "--message", "Score less often", cwd=other)
-    hook = fleet.clone / ".git" / "hooks" / "pre-push"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f'#!/bin/sh\nrm "$0"\nunset GIT_DIR\ngit -C {other} push --quiet origin HEAD:{SOURCES}\n')
-    hook.chmod(0o755)
+    push = f"unset GIT_DIR; git -C {other} push --quiet origin HEAD:{SOURCES}"
+    hook = fleet.repository.hook("pre-push", 'rm "$0"', push, of=f"{fleet.clone}/.git")
     result = fleet.publish()
     assert result.returncode == 0, result.stderr
     assert not hook.exists()
@@ -154,10 +152,7 @@ def test_the_branch_of_the_sources_is_never_rendered_onto(fleet: Fleet) -> None:
 
 
 def test_a_push_that_is_not_allowed_ends_with_a_reason(fleet: Fleet) -> None:
-    hook = fleet.origin / "hooks" / "pre-receive"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho protected >&2\nexit 1\n")
-    hook.chmod(0o755)
+    fleet.repository.hook("pre-receive", "echo protected >&2", "exit 1")
     result = fleet.publish()
     assert result.returncode == 1
     assert "is this pipeline allowed to push?" in result.stderr

@@ -96,6 +96,14 @@ class GitRepository:
                 path.write_text(text, encoding="utf-8")
         return self.publish(message=message)
 
+    def hook(self, name: str, *commands: str, of: str = "") -> Path:
+        """Lets git run a shell script in the bare repository, or in the folder of another one."""
+        hook = (Path(of) if of else self.bare) / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text("\n".join(("#!/bin/sh", *commands, "")), encoding="utf-8")
+        hook.chmod(0o755)
+        return hook
+
     def publish(self, *, message: str = "Change") -> str:
         """Commit whatever changed in the clone and push it; returns the id of the head, new or old.
 

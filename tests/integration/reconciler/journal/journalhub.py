@@ -43,16 +43,6 @@ class JournalHub:
     def decide(self, *clusters: str, placement: str = "guestbook") -> None:
         put(self.hub, hubobjects.decision(placement, *clusters))
 
-    def refuse_pushes(self, *, refused: bool) -> None:
-        self.hook("pre-receive", f"exit {int(refused)}")
-
-    def hook(self, name: str, command: str) -> Path:
-        hook = self.repository.bare / "hooks" / name
-        hook.parent.mkdir(exist_ok=True)
-        hook.write_text(f"#!/bin/sh\n{command}\n")
-        hook.chmod(0o755)
-        return hook
-
     def files(self) -> dict[str, bytes]:
         """Those of the branch. Each commit is read once, because tests that wait ask often."""
         commit, folder = self.repository.branches().get(BRANCH, ""), self.repository.bare

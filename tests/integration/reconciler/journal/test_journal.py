@@ -113,7 +113,7 @@ async def test_a_push_without_an_answer_is_not_repeated(scene: JournalHub) -> No
     async with scene.replica() as replica:
         await replica.pushed(1)
         # The server takes the push, and the connection ends before it says so.
-        hook = scene.hook("post-receive", "kill -9 $PPID")
+        hook = scene.repository.hook("post-receive", "kill -9 $PPID")
         await replica.moves("cluster2")
         await replica.failed()
         hook.unlink()
@@ -129,13 +129,13 @@ async def test_when_too_many_wait_changes_are_recorded_later(
     monkeypatch.setattr("gitops_dsf.reconciler.journal.controller.MOST_PENDING", 1)
     async with scene.replica() as replica:
         await replica.pushed(1)
-        scene.refuse_pushes(refused=True)
+        hook = scene.repository.hook("pre-receive", "exit 1")
         await replica.moves("cluster2")
         await replica.failed()
         await replica.moves("cluster3")
         await replica.moves("cluster1")
         assert replica.metric("journal_pending") == 1
-        scene.refuse_pushes(refused=False)
+        hook.unlink()
         await replica.pushed(3)
         await replica.moves("cluster2")
         await replica.pushed(4)

@@ -8,7 +8,8 @@ from typing import Self
 import pytest
 
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
-from gitops_dsf.reconciler.moves.controller import NEWS_SECONDS, PER_MINUTE, RETRIES, MoveController
+from gitops_dsf.reconciler.moves import controller
+from gitops_dsf.reconciler.moves.controller import NEWS_SECONDS, RETRIES, MoveController
 from gitops_dsf.reconciler.moves.reachability import HOLD_SECONDS
 from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
 from tests.integration.reconciler.replica import Replica, read_again, running
@@ -191,22 +192,26 @@ async def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(scene: Move
         assert scene.copies() == ["web-a", "web-b"]
 
 
-async def test_many_copies_go_one_by_one_and_not_faster_than_the_limit(scene: MoveHub) -> None:
-    old = [f"old-{number:02}" for number in range(PER_MINUTE + 2)]
+async def test_many_copies_go_one_by_one_and_not_faster_than_the_limit(
+    scene: MoveHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = 4
+    monkeypatch.setattr(controller, "PER_MINUTE", limit)
+    old = [f"old-{number}" for number in range(limit + 2)]
     scene.decide("b")
     for name in ("b", *old):
         scene.copy(name)
     async with Leader(scene) as leader:
-        for _ in range(PER_MINUTE):
+        for _ in range(limit):
             await leader.after(DEBOUNCE_SECONDS)
         await leader.after(1)
-        assert len(scene.deletions()) == PER_MINUTE
+        assert len(scene.deletions()) == limit
         assert scene.copies() == ["web-b", f"web-{old[-2]}", f"web-{old[-1]}"]
         assert leader.waits() == {"RateLimited": 1, "Queued": 1}
         await leader.after(60)
         await leader.after(RETRIES.ceiling)
         assert scene.copies() == ["web-b"]
-        assert len(scene.deletions()) == PER_MINUTE + 2
+        assert len(scene.deletions()) == limit + 2
 
 
 async def test_a_cluster_that_ocm_does_not_see_keeps_its_copy_and_for_a_while_after_its_return(

@@ -123,10 +123,7 @@ async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(
 async def test_a_push_that_the_rules_refuse_stops_no_other(
     scene: ProposalHub, forge: GitHubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hook = scene.repository.bare / "hooks/update"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\ncase $1 in *locks-*) echo 'not so' >&2; exit 1;; esac\n", encoding="utf-8")
-    hook.chmod(0o755)
+    scene.repository.hook("update", "case $1 in *locks-*) echo 'not so' >&2; exit 1;; esac")
     scene.departs("cpu")
     scene.joins("c6")
     async with scene.working() as working:

@@ -1,0 +1,99 @@
+"""Containerfiles of agent and reconciler: everything is pinned and hashed, nothing of the generator is in the
+agent's image, and the reconciler's starts what its Deployment asks for. test_containerfiles.py builds and
+runs them.
+"""
+
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.cli.main import VERBS
+from gitops_dsf.render.reconciler import workload
+from gitops_dsf.repository.model.repository import FleetRepository
+from tests.support.containerfile import ROOT, Stage, commands, requirements, stages, texts
+
+HEAD, BUILD, ROOTFS, _ = stages("images/agent.Containerfile")
+_, RECONCILER_BUILD, FINAL = stages("images/reconciler.Containerfile")
+
+
+def test_the_base_and_the_installer_are_pinned() -> None:
+    """One base, with a full version and the project's Python; uv has the version of the Makefile."""
+    (base,) = texts(HEAD, "ARG")
+    assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+", base)
+    assert texts(BUILD, "FROM") == ["${PYTHON_IMAGE} AS build"]
+    assert texts(ROOTFS, "FROM") == ["${PYTHON_IMAGE} AS root"]
+    (version,) = [text.removeprefix("UV_VERSION=") for text in texts(BUILD, "ARG")]
+    assert f"UV_VERSION := {version}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert f'required-version = "=={version}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'python -m pip install --quiet "uv==${UV_VERSION}"' in commands(BUILD)
+
+
+@pytest.mark.parametrize(
+    ("build", "built"),
+    [
+        (BUILD, {"packages/wire", "packages/runtime", "agent"}),
+        (RECONCILER_BUILD, {"packages/wire", "packages/runtime", "packages/scorer", "."}),
+    ],
+    ids=["agent", "reconciler"],
+)
+def test_nothing_is_installed_without_a_hash_of_the_lock(build: Stage, built: set[str]) -> None:
+    """Requirements are installed by hash, the project's own wheels from where they were built."""
+    installs = [shlex.split(command) for command in commands(build) if command.startswith("uv pip install")]
+    assert len(installs) == 3
+    for words in installs:
+        by_hash = "--require-hashes" in words and "--requirement" in words
+        own = {"--no-deps", "--no-index", "/tmp/dist/*.whl"} <= set(words)  # noqa: S108 - in the image
+        assert by_hash != own, words
+        assert "--compile-bytecode" in words or "/opt/build/bin/python" in words
+    builds = [shlex.split(command) for command in commands(build) if command.startswith("uv build")]
+    assert {words[-1] for words in builds} == built
+    assert all("--no-build-isolation" in words for words in builds), (
+        "an isolated build fetches its backend without hashes"
+    )
+    assert any("PYC_INVALIDATION_MODE=UNCHECKED_HASH" in text for text in texts(build, "ENV"))
+
+
+@pytest.mark.parametrize(
+    ("output", "needed", "foreign"),
+    [
+        (
+            "agent.txt",
+            {"httpx", "msgspec", "pyyaml"},
+            {"kubernetes", "promql-parser", "cel-expr-python", "ruamel-yaml", "pytest"},
+        ),
+        ("build.txt", {"hatchling"}, {"httpx", "pytest"}),
+    ],
+)
+def test_the_lock_gives_the_requirements(
+    tmp_path: Path, output: str, needed: set[str], foreign: set[str]
+) -> None:
+    """The commands of the file, run with the current lock: every line has a version and a hash."""
+    names = requirements(BUILD, output, source=ROOT, folder=tmp_path)
+    assert names >= needed
+    assert not names & foreign
+
+
+def test_what_it_starts_is_what_the_deployment_asks_for() -> None:
+    (program,) = json.loads(texts(FINAL, "ENTRYPOINT")[0])
+    folder, _, name = program.rpartition("/")
+    scripts: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "scripts"
+    ]
+    assert name in scripts
+    assert texts(FINAL, "COPY") == [
+        f"--from=build {folder.removesuffix('/bin')} {folder.removesuffix('/bin')}"
+    ]
+    (verb,) = json.loads(texts(FINAL, "CMD")[0])
+    assert verb in VERBS
+    repository = FleetRepository.model_validate(
+        {"metadata": {"name": "f"}, "spec": {"git": {"url": "https://git.example.com/f.git"}}}
+    )
+    objects = workload(repository, placement_namespaces=())
+    (deployment,) = (item for item in objects if item["kind"] == "Deployment")
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["args"][0] == verb
+    assert texts(FINAL, "EXPOSE") == ["8080"]
