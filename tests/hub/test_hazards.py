@@ -236,7 +236,7 @@ def test_a_cluster_that_joins_more_than_a_hundred_shifts_their_pages(hub: Client
 
     def decisions(count: int) -> list[list[str]]:
         found = sorted(pages(hub, name, namespace=NAMESPACE), key=lambda page: str(page["metadata"]["name"]))
-        return [clusters_of(page) for page in found] if len(hand.decided(name)) == count else []
+        return [clusters_of(page) for page in found] if hand.decided(name) == list(crowd[-count:]) else []
 
     for each in crowd[1:]:
         joins(each)
