@@ -2,7 +2,7 @@
 to import it.
 
 What only a process can show (signals, a locale, a full disk, a closed pipe) is tested with a process, and so
-is one run of each verb: tests/integration/test_programs.py.
+are some verbs: tests/integration/test_programs.py.
 """
 
 import contextlib

@@ -6,7 +6,7 @@ Each of them hands its arguments, working directory, environment and standard st
 forks, and the fork becomes the program. Signals reach it, and the exit code is its own.
 
 What only a new Python shows (a start, a locale, an option of the interpreter) needs a real one:
-tests/integration/test_programs.py runs each verb as one.
+tests/integration/test_programs.py runs verbs in one.
 """
 
 import contextlib

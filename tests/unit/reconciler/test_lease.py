@@ -277,7 +277,6 @@ async def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> No
 
 async def test_each_renewal_says_when_it_was_and_leaves_the_rest() -> None:
     """Others count from the change of renewTime; acquireTime and the transitions tell people since when."""
-
     store, one = await leading()
     async with kept(one):
         await asyncio.sleep(61)
@@ -304,8 +303,6 @@ async def test_a_new_holder_is_one_transition_and_a_new_beginning() -> None:
 
 
 async def test_a_claim_that_is_nearly_over_when_the_hub_answers_is_renewed_first() -> None:
-    """Nothing is done with a claim that ends at once."""
-
     store = Store()
     one = lease(store)
     store.seconds = [0.0, DEADLINE * 0.75]
@@ -355,8 +352,6 @@ async def test_a_refused_renewal_is_tried_again_until_the_claim_is_over() -> Non
 
 
 async def test_a_renewal_that_is_refused_in_the_last_second_is_tried_once_more() -> None:
-    """The claim still holds, and so does the lease, which outlives it."""
-
     store, one = await leading()
     async with kept(one) as task:
         store.seconds, store.faults = [DEADLINE - RENEW - 0.5], [500]
@@ -369,8 +364,6 @@ async def test_a_renewal_that_is_refused_in_the_last_second_is_tried_once_more()
 
 
 async def test_the_last_renewal_is_given_up_when_the_claim_is_over() -> None:
-    """Half a second of the claim is left when the renewal begins, and the hub does not answer it."""
-
     store, one = await leading()
     async with kept(one) as task:
         until = now() + one.left()
@@ -406,8 +399,6 @@ async def test_a_lease_that_is_given_back_has_no_holder_and_says_when() -> None:
 
 
 async def test_a_replica_gives_back_only_its_own_lease() -> None:
-    """Another one took it meanwhile, and goes on leading."""
-
     store, one = await leading()
     assert store.item is not None
     store.write({**store.item["spec"], "holderIdentity": "two"})

@@ -74,7 +74,6 @@ def test_the_bill_names_packages_and_distributions() -> None:
 
 
 def test_the_containerfile_of_the_command_line_is_like_the_reconcilers() -> None:
-    """The same base, installer, sources and steps."""
     cli, reconciler = (
         (ROOT / f"images/{name}.Containerfile").read_text(encoding="utf-8") for name in ("cli", "reconciler")
     )

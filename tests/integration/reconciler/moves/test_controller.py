@@ -175,7 +175,6 @@ async def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while(scene: Mo
 @pytest.mark.parametrize("word", ["GET applicationsets", "GET placements"])
 async def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(scene: MoveHub, word: str) -> None:
     """As when the process is stopped at that await, and another replica leads by the time that it goes on."""
-
     scene.moved()
     async with Leader(scene) as leader:
 

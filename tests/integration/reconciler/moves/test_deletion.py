@@ -150,7 +150,6 @@ async def test_a_crash_at_any_request_and_a_new_leader(
     """The one that dies may have deleted; the one that follows begins anew, and between them nothing goes
     twice or too early.
     """
-
     task = asyncio.create_task(deleter.delete(candidate("a", "b")))
     scene.hub.between = lambda _: task.cancel() if len(scene.hub.asked) == requests else None
     with pytest.raises(asyncio.CancelledError):

@@ -39,8 +39,6 @@ def settled(hub: PaceHub) -> bool:
 
 
 async def test_a_herd_moves_one_after_the_other_and_no_further() -> None:
-    """Two of three move, to different clusters, and the third one has nothing to gain by it."""
-
     async with PaceHub() as hub:
         herd(hub, FREE, count=3, on="c1")
         async with leading(hub) as replica:
@@ -61,8 +59,6 @@ REQUESTS = 40
 
 @pytest.mark.parametrize("takes_effect", [False, True])
 def test_a_leader_that_dies_at_any_request_exceeds_nothing(takes_effect: bool) -> None:
-    """The next one goes on: what was admitted is carried out, and no more than that."""
-
     async def go(number: int) -> int:
         async with PaceHub() as hub:
             herd(hub, FREE, count=3, on="c1")
@@ -142,8 +138,6 @@ DELAYS = st.lists(st.floats(min_value=0, max_value=3), min_size=1, max_size=20)
 @settings(examples(6), suppress_health_check=[HealthCheck.too_slow])
 @given(delays=DELAYS, begins=st.floats(min_value=0, max_value=40))
 def test_two_leaders_do_not_exceed_the_pace_together(delays: list[float], begins: float) -> None:
-    """Whatever the order of their requests is."""
-
     async def go() -> None:
         async with PaceHub() as hub:
             herd(hub, FREE, count=3, on="c1")
@@ -165,7 +159,6 @@ def test_two_leaders_do_not_exceed_the_pace_together(delays: list[float], begins
 
 async def test_what_ocm_does_not_follow_is_withdrawn() -> None:
     """OCM is away for minutes. When it comes back, nothing moves that was not admitted anew."""
-
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
         async with leading(hub):
@@ -179,7 +172,6 @@ async def test_what_ocm_does_not_follow_is_withdrawn() -> None:
 
 async def test_a_target_that_is_lost_before_ocm_follows_is_left_out() -> None:
     """OCM chooses another cluster by the scores, which is an arrival there."""
-
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
         with hub.nobody_decides():
@@ -199,7 +191,6 @@ async def test_what_ocm_moves_itself_counts_as_an_arrival() -> None:
     """A cluster is lost, its application goes to c2 at once, and another one that would be best there goes
     elsewhere, because nobody has measured that yet.
     """
-
     async with PaceHub() as hub:
         herd(hub, {**FREE, "c1": 60, "c5": 61}, count=1, on="c5")
         hub.place("app-1", "c1")
@@ -213,8 +204,6 @@ async def test_what_ocm_moves_itself_counts_as_an_arrival() -> None:
 
 
 async def test_without_a_pace_what_an_earlier_one_left_is_taken_away() -> None:
-    """The items and the ledger."""
-
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
         with hub.nobody_decides():
@@ -227,7 +216,6 @@ async def test_without_a_pace_what_an_earlier_one_left_is_taken_away() -> None:
 
 async def test_an_unreadable_ledger_admits_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Nobody knows what is under way. The message says what to do."""
-
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
         hub.objects["configmaps", HUB, MOVES_SCORE] = {
@@ -242,7 +230,6 @@ async def test_an_unreadable_ledger_admits_nothing(caplog: pytest.LogCaptureFixt
 
 async def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
     """An equal look is not computed again."""
-
     async with PaceHub() as hub:
         herd(hub, {"c1": 50, "c2": 50}, count=1, on="c1")
         async with leading(hub) as replica:

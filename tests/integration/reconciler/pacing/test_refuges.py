@@ -41,7 +41,6 @@ def lose(hub: PaceHub, cluster: str) -> None:
 
 async def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler() -> None:
     """Ten applications are spread evenly, and nothing moved before."""
-
     async with PaceHub(demand=2) as hub:
         herd(hub, EVEN, count=10, on="c1", refuges=True)
         async with leading(hub):
@@ -67,7 +66,6 @@ async def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler() -> 
 
 async def test_another_leader_writes_nothing_again() -> None:
     """Also when all are planned again, while no cluster became clearly better."""
-
     async with PaceHub() as hub:
         herd(hub, EVEN, count=4, on="c1", refuges=True)
         async with leading(hub):
@@ -84,7 +82,6 @@ async def test_another_leader_writes_nothing_again() -> None:
 
 async def test_a_refuge_is_renewed() -> None:
     """At once if its cluster is cordoned; after a while if another became clearly better."""
-
     async with PaceHub() as hub:
         herd(hub, EVEN, count=1, on="c1", refuges=True)
         async with leading(hub):
@@ -101,8 +98,6 @@ async def test_a_refuge_is_renewed() -> None:
 
 
 async def test_moves_go_on_beside_refuges() -> None:
-    """The pace holds, and afterwards each application has a refuge elsewhere."""
-
     async with PaceHub() as hub:
         herd(hub, {"c1": 40, "c2": 62, "c3": 58, "c4": 20}, count=3, on="c1", refuges=True)
         async with leading(hub):
@@ -117,7 +112,6 @@ async def test_moves_go_on_beside_refuges() -> None:
 
 async def test_without_refuges_they_are_taken_away() -> None:
     """The annotation of a Placement says so, or there is no pace any more."""
-
     async with PaceHub() as hub:
         herd(hub, EVEN, count=2, on="c1", refuges=True)
         async with leading(hub):

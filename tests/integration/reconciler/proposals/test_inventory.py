@@ -110,7 +110,6 @@ async def test_a_cluster_on_its_way_out_is_left_alone(scene: ProposalHub) -> Non
 async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
     scene: ProposalHub, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    """A mask names the cluster that left."""
     mask = (
         "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
         " DynamicScoringConfig\nmetadata:\n"

@@ -88,7 +88,6 @@ async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
 async def test_a_request_that_was_not_opened_in_time_is_opened_later(
     scene: ProposalHub, forge: GitHubServer
 ) -> None:
-    """A limit, a fault or the end of the process between push and request."""
     failing = {"POST": LIMIT}
     forge.faults = [lambda method, path: failing.get(method) if path.endswith("/pulls") else None]
     scene.departs("cpu")

@@ -135,7 +135,6 @@ def test_certificates(authority: Authority, tmp_path: Path) -> None:
 
 
 def test_what_is_not_reached(pages: PageServer) -> None:
-    """Plain HTTP behind https, a name that nobody has, and a port that nobody serves."""
     assert verdict(probed(pages.url.replace("http:", "https:")))[0] == "Connection"
     reason, message = verdict(probed("http://does-not-exist.invalid"))
     assert reason == "DNS"
