@@ -177,6 +177,16 @@ class ProposalHub:
             async with running(controller) as leader.task:
                 yield leader
 
+    @contextlib.asynccontextmanager
+    async def offering(self) -> AsyncIterator["Leader"]:
+        """A leader that has offered what the page of cpu says: a branch, and a request of a forge."""
+        self.departs("cpu")
+        async with self.working() as leader:
+            await leader.until(lambda: self.proposals, "a branch appears")
+            if self.forge is not None:
+                await leader.until(self.forge.opened, "a request is opened")
+            yield leader
+
 
 class Leader(Replica):
     task: "asyncio.Task[None]"

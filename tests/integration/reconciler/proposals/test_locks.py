@@ -42,9 +42,7 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
 
 
 async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: ProposalHub) -> None:
-    scene.departs("cpu")
-    async with scene.working() as working:
-        await working.until(lambda: scene.proposals, "a branch appears")
+    async with scene.offering() as working:
         before = scene.proposals
         for wrong in (
             page("mem_score"),
@@ -59,9 +57,7 @@ async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Pro
 
 
 async def test_people_who_push_to_a_branch_own_it(scene: ProposalHub) -> None:
-    scene.departs("cpu")
-    async with scene.working() as working:
-        await working.until(lambda: scene.proposals, "a branch appears")
+    async with scene.offering() as working:
         branch = scene.one
         theirs = scene.amended(branch)
         scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
@@ -72,9 +68,7 @@ async def test_people_who_push_to_a_branch_own_it(scene: ProposalHub) -> None:
 
 
 async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: ProposalHub) -> None:
-    scene.departs("cpu")
-    async with scene.working() as working:
-        await working.until(lambda: scene.proposals, "a branch appears")
+    async with scene.offering() as working:
         await working.looks_again("locks", "unchanged")
         git("update-ref", "-d", f"refs/heads/{scene.one}", folder=scene.repository.bare)
         await working.looks_again("locks", "refused", times=3)

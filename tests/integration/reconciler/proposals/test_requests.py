@@ -12,11 +12,8 @@ LIMIT = (403, {"message": "You have exceeded a secondary rate limit"}, {"retry-a
 
 
 async def test_a_request_is_opened_superseded_and_withdrawn(scene: ProposalHub, forge: GitHubServer) -> None:
-    scene.departs("cpu")
-    async with scene.working() as working:
-        await working.until(
-            lambda: forge.opened() == [scene.one] if scene.proposals else False, "a request is opened"
-        )
+    async with scene.offering() as working:
+        assert forge.opened() == [scene.one]
         (first,) = forge.pulls
         assert (first.title, first.base) == ("Accept what /config of scorer cpu says", "main")
         assert "config.scoring.params.interval: 60 -> 30" in first.body
@@ -41,9 +38,7 @@ async def test_a_request_is_opened_superseded_and_withdrawn(scene: ProposalHub, 
 async def test_what_people_closed_is_not_offered_again_whoever_leads(
     scene: ProposalHub, forge: GitHubServer
 ) -> None:
-    scene.departs("cpu")
-    async with scene.working() as working:
-        await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
+    async with scene.offering() as working:
         forge.close(1)
         git("update-ref", "-d", f"refs/heads/{scene.one}", folder=scene.repository.bare)
         await working.looks_again("locks", "refused")
@@ -55,16 +50,19 @@ async def test_what_people_closed_is_not_offered_again_whoever_leads(
     assert len(forge.pulls) == 2
 
 
+def revert(scene: ProposalHub) -> None:
+    """The merge that is the head of main."""
+    git("revert", "--no-edit", "-m", "1", "HEAD", folder=scene.repository.clone)
+    git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
+
+
 async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(
     scene: ProposalHub, forge: GitHubServer
 ) -> None:
-    scene.departs("cpu")
-    async with scene.working() as working:
-        await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
+    async with scene.offering() as working:
         forge.merge(1)
         await working.until(lambda: not scene.proposals, "its branch is removed")
-        git("revert", "--no-edit", "-m", "1", "HEAD", folder=scene.repository.clone)
-        git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
+        revert(scene)
         await working.until(lambda: len(forge.opened()) == 1, "it is offered anew")
     assert [pull.number for pull in forge.pulls] == [1, 2]
 
@@ -72,14 +70,11 @@ async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(
 async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
     scene: ProposalHub, forge: GitHubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scene.departs("cpu")
-    async with scene.working() as working:
-        await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
+    async with scene.offering() as working:
         branch = scene.one
         theirs = scene.amended(branch)
         forge.merge(1)
-        git("revert", "--no-edit", "-m", "1", "HEAD", folder=scene.repository.clone)
-        git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
+        revert(scene)
         await working.until(lambda: working.count("locks", "failed") >= 1, "it is told")
         assert scene.proposals == {branch: theirs}
     assert f"{branch} is not overwritten: its last commit is by A Platform Engineer" in caplog.text
