@@ -47,15 +47,23 @@ def repository(server: GitServer) -> GitRepository:
     return repository
 
 
-@pytest.fixture
-def url(repository: GitRepository) -> str:
-    """A path takes a fifth of the processes of HTTP, which the other tests use."""
-    return f"file://{repository.bare}"
-
-
 def clone(url: str, folder: Path) -> Clone:
     folder.mkdir(exist_ok=True)
     return Clone(settings=GitSettings(url=url, author=AUTHOR), folder=folder)
+
+
+@pytest.fixture
+def mine(repository: GitRepository, tmp_path: Path) -> Clone:
+    """A clone of a path, which takes a fifth of the processes of HTTP."""
+    return clone(f"file://{repository.bare}", tmp_path / "work")
+
+
+async def checked_out(mine: Clone) -> str:
+    """Its head."""
+    await mine.heads("main")
+    head = await mine.fetch("main")
+    await mine.checkout(head, folder="")
+    return head
 
 
 async def committed(mine: Clone, files: dict[str, bytes], *, parent: str | None = None) -> str:
@@ -63,8 +71,7 @@ async def committed(mine: Clone, files: dict[str, bytes], *, parent: str | None 
     return await mine.commit(files, parent=parent, message="Accept\n\nBecause.", at=AT)
 
 
-async def test_what_a_commit_holds_is_read(url: str, repository: GitRepository, tmp_path: Path) -> None:
-    mine = clone(url, tmp_path / "work")
+async def test_what_a_commit_holds_is_read(mine: Clone, repository: GitRepository) -> None:
     assert await mine.heads("main", "gitops-dsf/*") == repository.branches()
     head = await mine.fetch("main")
     assert head == repository.branches()["main"]
@@ -75,11 +82,10 @@ async def test_what_a_commit_holds_is_read(url: str, repository: GitRepository, 
 
 
 async def test_a_checkout_has_one_folder_without_what_is_rendered(
-    url: str, repository: GitRepository, tmp_path: Path
+    mine: Clone, repository: GitRepository
 ) -> None:
     files = {"eu [1]/scorers/a.yaml": "a\n", "eu [1]/rendered/x.yaml": "x\n", "eu [1]/rendered.yaml": "y\n"}
     repository.commit(dict(files))
-    mine = clone(url, tmp_path / "work")
     await mine.heads("main")
     head = await mine.fetch("main")
     for _ in range(2):
@@ -99,9 +105,7 @@ async def test_contents_that_nobody_asks_for_are_not_fetched(
         (repository.clone / f"rendered/{number}.bin").write_bytes(random.Random(number).randbytes(1_000_000))
     repository.publish()
     mine = clone(repository.url, tmp_path / "work")
-    await mine.heads("main")
-    head = await mine.fetch("main")
-    await mine.checkout(head, folder="")
+    head = await checked_out(mine)
     (mine.tree / "a.yaml").write_text("a: 2\n", encoding="utf-8")
     commit = await mine.commit(["a.yaml"], parent=head, message="x", at=AT)
     assert list(await mine.changes(head, commit)) == ["a.yaml"]
@@ -135,12 +139,9 @@ async def test_no_hook_and_no_filter_of_the_repository_runs(
 
 
 async def test_a_commit_changes_what_it_names_and_nothing_else(
-    url: str, repository: GitRepository, tmp_path: Path
+    mine: Clone, repository: GitRepository
 ) -> None:
-    mine = clone(url, tmp_path / "work")
-    await mine.heads("main")
-    head = await mine.fetch("main")
-    await mine.checkout(head, folder="")
+    head = await checked_out(mine)
     for name, text in {"a.yaml": "a: 2\n", "dir/run.sh": "#!/bin/sh\necho\n", 'q "x".yaml': "n\n"}.items():
         (mine.tree / name).write_text(text, encoding="utf-8")
     names = ["a.yaml", "dir/run.sh", 'q "x".yaml', "crlf.yaml", "none"]
@@ -158,10 +159,7 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(
     git("fsck", "--strict", folder=repository.bare)
 
 
-async def test_a_branch_is_replaced_only_under_its_lease(
-    url: str, repository: GitRepository, tmp_path: Path
-) -> None:
-    mine = clone(url, tmp_path / "work")
+async def test_a_branch_is_replaced_only_under_its_lease(mine: Clone, repository: GitRepository) -> None:
     await mine.heads("main")
     first = await committed(mine, {"snapshot.yaml": b"a: 1\n"})
     await mine.push(first, branch="state", expected=None)
@@ -187,16 +185,14 @@ async def test_a_clone_is_made_anew_after_a_failure_and_before_it_grows(
     settings = GitSettings(url=repository.bare.as_uri(), author=AUTHOR)
     mine = Clone(settings=settings, folder=tmp_path, renew_after=2)
     for _ in range(2):
-        await mine.heads("main")
-        await mine.checkout(await mine.fetch("main"), folder="")
+        await checked_out(mine)
     assert mine.head
     await mine.heads("main")
     assert not mine.head
     (tmp_path / "repository.git/index.lock").write_text("", encoding="utf-8")
     with pytest.raises(GitError, match=r"index\.lock"):
         await mine.checkout(await mine.fetch("main"), folder="")
-    await mine.heads("main")
-    await mine.checkout(await mine.fetch("main"), folder="")
+    await checked_out(mine)
     assert (mine.tree / "a.yaml").exists()
 
 
