@@ -156,11 +156,6 @@ async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:
             assert samples['gitops_dsf_agent_suspension_read_failures_total{reason="invalid_body"}'] >= 1
 
 
-def _trusting(path: Path, authority: Authority, server: HttpFake, **more: str) -> Path:
-    inline = base64.b64encode(authority.pem.encode()).decode()
-    return kubeconfig(path, server=server.url, **{"certificate-authority-data": inline}, **more)
-
-
 async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
     """OCM's registration may take minutes: until its file exists, cycles run and the reason is counted.
     After a 401 the kubeconfig is read at once. When the file changes, it is read without a 401.
@@ -190,47 +185,47 @@ async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
             assert await agent.failures() == {"cpu-score": {"bad_credentials"}}
 
 
-async def test_a_replaced_client_certificate_is_used(place: Place, tmp_path: Path) -> None:
-    """OCM renews the client certificate in its file. The next connection uses the new one."""
-    authority, clients = Authority(), Authority("clients")
-    hub, folder = ScoreHub(token=""), tmp_path / "hub-kubeconfig"
-    hub.before = lambda seen: None if seen.peer_certificate else Reply(status=401)
-    clients.pair(folder, name="agent")
-    hub.use_tls(authority.server(tmp_path / "server", client_authority=clients))
-    async with hub as server, HttpFake(scores(5.0)) as scoring:
-        config = _trusting(folder / "kubeconfig", authority, server, token="")
-        user = "user: {client-certificate: tls.crt, client-key: tls.key}"
-        config.write_text(config.read_text().replace("user: {}", user))
-        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        async with running("--config-dir", place.volume.directory, "--hub-kubeconfig", config) as agent:
-            await until(lambda: hub.values("cpu-score"), what="published with a certificate")
-            first = _serial(server.seen[-1])
-            clients.pair(folder, name="agent")
-            await until(lambda: _serial(server.seen[-1]) != first, what="the new certificate is shown")
-            assert await agent.failures() == {}
-
-
 def _serial(seen: Seen) -> object:
     return (seen.peer_certificate or {}).get("serialNumber")
 
 
-async def test_the_hubs_ca_is_what_the_kubeconfig_says_now(place: Place, tmp_path: Path) -> None:
-    """Not the system's. After a certificate of another authority nothing is sent until the new CA."""
-    first, second = Authority("first"), Authority("second")
-    hub, api = ScoreHub(tls=first.server(tmp_path / "one")), Scoring(5.0)
-    server = hub
+async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(place: Place, tmp_path: Path) -> None:
+    """OCM renews the client certificate in its file; the next connection uses the new one. The CA is what the
+    kubeconfig says, not the system's: after a certificate of another authority nothing is sent until then.
+    """
+    first, second, clients = Authority("first"), Authority("second"), Authority("clients")
+    folder = tmp_path / "hub-kubeconfig"
+    server, api = (
+        ScoreHub(token="", tls=first.server(tmp_path / "one", client_authority=clients)),
+        Scoring(5.0),
+    )
+    server.before = lambda seen: None if seen.peer_certificate else Reply(status=401)
+    clients.pair(folder, name="agent")
     await server.start()
+
+    def trusting(authority: Authority) -> Path:
+        inline = base64.b64encode(authority.pem.encode()).decode()
+        more = {"certificate-authority-data": inline}
+        config = kubeconfig(folder / "kubeconfig", server=server.url, token="", **more)
+        user = "user: {client-certificate: tls.crt, client-key: tls.key}"
+        config.write_text(config.read_text().replace("user: {}", user))
+        return config
+
+    config = trusting(first)
     async with HttpFake(api) as scoring:
-        config = _trusting(tmp_path / "kubeconfig", first, server)
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
         async with running("--config-dir", place.volume.directory, "--hub-kubeconfig", config) as agent:
-            await until(lambda: hub.values("cpu-score") == {"n0": 5}, what="published")
+            await until(lambda: server.values("cpu-score") == {"n0": 5}, what="published")
+            before = _serial(server.seen[-1])
+            clients.pair(folder, name="agent")
+            await until(lambda: _serial(server.seen[-1]) != before, what="the new certificate is shown")
+            assert await agent.failures() == {}
             await server.stop()
-            server.use_tls(second.server(tmp_path / "two"))
+            server.use_tls(second.server(tmp_path / "two", client_authority=clients))
             await server.start()
             api.values, calls = (6.0,), len(server.seen)
             await until(lambda: _counted(agent, "tls"), what="the new certificate is not trusted")
-            assert (hub.values("cpu-score"), len(server.seen)) == ({"n0": 5}, calls)
-            _trusting(tmp_path / "kubeconfig", second, server)
-            await until(lambda: hub.values("cpu-score") == {"n0": 6}, what="published again")
+            assert (server.values("cpu-score"), len(server.seen)) == ({"n0": 5}, calls)
+            trusting(second)
+            await until(lambda: server.values("cpu-score") == {"n0": 6}, what="published again")
     await server.stop()

@@ -237,19 +237,6 @@ async def test_a_missing_right_is_named(scene: Scene, resource: str) -> None:
         assert scene.values() == [10.0]
 
 
-async def test_a_forgotten_version_is_read_again(scene: Scene) -> None:
-    scene.put("nodes")
-    async with scene.agent() as agent:
-        await asyncio.sleep(30)
-        scene.api.end_watches()
-        scene.api.remove(NODES[0])
-        await scene.scored(2)
-        assert scene.values() == [2.0]
-        assert scene.api.asked.count("GET pods") == 2
-        assert await agent.failures() == {}
-        scene.api.add(NODES[0])
-
-
 async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: Scene) -> None:
 
     async def slow(word: str) -> None:

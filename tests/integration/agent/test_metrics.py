@@ -10,7 +10,6 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
 from dsf_runtime.pages import MAX_CONNECTIONS
-from tests.support.agent.faults import EAGER
 from tests.support.agent.http import HttpFake, Reply, matrix, scores, series
 from tests.support.agent.process import agent as process
 from tests.support.agent.running import Place, RunningAgent, entry, running
@@ -68,31 +67,6 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
         == 1
     )
     assert not any(name.startswith("gitops_dsf_agent_failures_total") for name in samples)
-
-
-async def test_outcomes_of_decisions_about_a_write(place: Place) -> None:
-    moving = iter(range(1, 100))
-    blocked = place.folder / "blocked"
-    blocked.write_text("a file where the directory should be")
-    async with HttpFake(
-        lambda seen: scores(float(next(moving)) * 2 if seen.path.startswith("/moving") else 1.0)(seen)
-    ) as api:
-        for out, name, rule, outcomes in (
-            (place.out, "still", EAGER, ("written", "unchanged")),
-            (place.out, "moving", {"deadband": 2, "minIntervalSeconds": 600}, ("written", "deferred")),
-            (blocked, "blocked", EAGER, ("failed",)),
-        ):
-            place.out = out
-            place.put(entry(name, scoring=f"{api.url}/{name}", scoringInterval=1, publish=rule))
-            async with place.agent() as agent:
-                for outcome in outcomes:
-                    label = f'publish_total{{outcome="{outcome}",score_name="{name}-score"}}'
-                    await until(
-                        lambda agent=agent, label=label: _is(agent, label, 1), what=f"{name}: {outcome}"
-                    )
-                failures = await agent.failures()
-                assert failures == ({"blocked-score": {"write_failed"}} if name == "blocked" else {})
-                assert await agent.exposed() == {f"{name}-score"}
 
 
 async def _is(agent: RunningAgent, name: str, least: float) -> bool:

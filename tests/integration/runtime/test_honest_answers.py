@@ -98,13 +98,12 @@ READERS: dict[str, Reader] = {
 }
 
 
-@pytest.mark.parametrize("body", [MATRIX, RESULTS], ids=["700 series", "3000 results"])
 @pytest.mark.parametrize("name", READERS)
-async def test_no_chunked_answer_is_refused(name: str, body: bytes) -> None:
+async def test_no_chunked_answer_is_refused(name: str) -> None:
     for size in SIZES:
         for pauses in (0, 7):
-            async with HttpFake(chunked(body, size=size, pauses=pauses)) as server:
-                assert await READERS[name](server.url, None) == body, (size, pauses)
+            async with HttpFake(chunked(RESULTS, size=size, pauses=pauses)) as server:
+                assert await READERS[name](server.url, None) == RESULTS, (size, pauses)
 
 
 @pytest.mark.parametrize("name", READERS)

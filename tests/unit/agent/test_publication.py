@@ -178,11 +178,15 @@ async def test_unchanged_scores_are_renewed_at_half_of_their_ttl_and_spread() ->
 
 
 async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() -> None:
-    async with one_scorer() as (hub, cpu):
+    """What became of each offer is counted; an offer is deferred first, and written some time later."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
         for value in (10, 11, 12, 20, 30, 40):
             offer(cpu, ["c1"], {"a": value})
             await asyncio.sleep(15)
         await asyncio.sleep(60)
+        assert running.outcomes() == {"written": 3, "unchanged": 1, "deferred": 5}
     assert [round(at / 15) for at, _, _ in hub.writes] == [0, 4, 8]
     assert hub.objects["c1", "cpu"].values == {"a": 40}
 
