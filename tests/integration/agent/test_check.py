@@ -23,7 +23,6 @@ CLUSTER = ("--cluster-name", "c1")
 
 @pytest.mark.real_time
 async def test_the_table(warm_programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Successful, failing and invalid entries, with the items to publish and reasons of failures."""
 
     def source(seen: Seen) -> Reply:
         if seen.path.startswith("/bad/"):
@@ -123,7 +122,6 @@ async def test_what_cannot_be_checked(
 
 
 async def test_a_query_scorer_and_a_default_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No scoring API is needed, and the note says where a score is the default."""
 
     def source(seen: Seen) -> Reply:
         rows = [] if seen.query["query"] == "nothing" else [{"metric": {}, "value": [1, "41.5"]}]

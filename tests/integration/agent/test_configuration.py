@@ -14,7 +14,6 @@ from tests.support.waiting import until
 
 
 async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> None:
-    """A changed query is used at once (upstream keeps the first). The other scorer keeps its grid."""
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
         one = entry("one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60)
         two = entry("two", scoring=f"{scoring.url}/two", source=f"{source.url}/two", scoringInterval=1)

@@ -176,7 +176,6 @@ async def test_a_source_that_is_down_neither_deletes_nor_renews(scene: Scene) ->
 
 
 async def test_scoring_apis_get_a_few_clusters_at_a_time(scene: Scene) -> None:
-    """A request that fails concerns its clusters only."""
     names = [f"c{index}" for index in range(5)]
     scene.store.values = {name: index for index, name in enumerate(names)}
     sizes: list[list[str]] = []

@@ -111,7 +111,6 @@ def _left(valid_until: str, hub: ScoreHub) -> float:
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
 async def test_a_jump_of_the_clock(place: Place, jump: float) -> None:
-    """Cycles keep their grid, and validUntil stays correct by the hub's clock."""
     clock, hub = Jumping(), ScoreHub()
     async with HttpFake(scores(1.0)) as scoring, hub as server:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))

@@ -273,21 +273,6 @@ async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
         assert len(scene.scoring.seen) >= 6
 
 
-async def test_objects_that_cannot_be_read_do_not_disturb_others(
-    scene: Scene, caplog: pytest.LogCaptureFixture
-) -> None:
-    good = pod("good", on="a", cpu="1")
-    scene.api.add(good, pod("bad", on="a", cpu="a lot"))
-    scene.put("cpu_requested_cores; pods_requested")
-    async with scene.agent():
-        assert scene.values() == [1.0, 1.0]
-        assert "default/bad of /api/v1/pods cannot be read" in caplog.text
-        assert "'a lot' is not a quantity" in caplog.text
-        scene.api.add(pod("good", on="a", cpu="1e"), pod("other", on="b", cpu="500m"))
-        await scene.scored(2)
-        assert scene.values() == [1.5, 2.0]
-
-
 async def test_a_bug_in_following_is_survived_and_old_numbers_are_not_scored(
     scene: Scene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,7 +155,6 @@ async def test_probes_and_requests_that_are_not_served(place: Place) -> None:
 
 
 async def test_idle_connections_do_not_block_the_probes(tmp_path: Path) -> None:
-    """There are more than the server keeps. The one that is idle for the longest time is closed."""
     async with running("--config-dir", tmp_path / "none", "--publish", f"dir:{tmp_path / 'out'}") as agent:
         silent = [
             await asyncio.open_connection("127.0.0.1", agent.agent.server.port)

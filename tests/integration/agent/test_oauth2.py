@@ -163,7 +163,6 @@ async def test_a_token_server_that_fails_costs_its_scorers_alone(
 
 
 async def test_the_private_ca_of_a_token_server_is_its_own(place: Place, tmp_path: Path) -> None:
-    """That of the scoring API says nothing about the token server."""
     spoke, logins = ScoreHub(), Authority("logins")
     spoke.secret("client", **client("client-s3cret-1"))
     spoke.config("logins", {"ca.crt": logins.pem})

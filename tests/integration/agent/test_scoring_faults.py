@@ -116,7 +116,6 @@ async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
 
 
 async def test_every_answer_with_good_results(place: Place) -> None:
-    """Exactly the right items are published, and each dropped result is counted with its reason."""
     async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
         place.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED))
         async with place.agent() as agent:

@@ -20,8 +20,6 @@ OURS: Mapping[str, int] = {"cluster": 7, "node-0": 21}
 
 
 class AgentOnHub:
-    """A hub whose clock a test sets, and the store of one agent."""
-
     def __init__(self, hub: ScoreHub, store: HubStore) -> None:
         self.hub = hub
         self.store = store

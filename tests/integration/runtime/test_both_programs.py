@@ -37,8 +37,6 @@ class Jumping(SystemClock):
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """How a program calls an API server."""
-
     get: Callable[[], Awaitable[object]]
     hub_time: Callable[[], float]
 
@@ -96,7 +94,6 @@ class Hub:
 async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(
     program: Start, tmp_path: Path
 ) -> None:
-    """The hub is ten minutes ahead. Then the local clock is set back by an hour."""
     clock, hub = Jumping(), Hub()
     hub.date = lambda: formatdate(SystemClock().wall() + 600, usegmt=True)
     async with (
@@ -116,7 +113,6 @@ async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(
 async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
     program: Start, tmp_path: Path, *, named: bool
 ) -> None:
-    """The address is not in the certificate. It is trusted only with tls-server-name."""
     authority = Authority()
     tls = authority.server(tmp_path / "server", host="hub.example")
     extra = {"tls-server-name": "hub.example"} if named else {}

@@ -20,8 +20,6 @@ LISTING = {"metadata": {}, "items": [THING]}
 
 
 class Waits(SystemClock):
-    """Pauses, which pass at once."""
-
     def __init__(self) -> None:
         self.seconds: list[float] = []
 
@@ -30,7 +28,6 @@ class Waits(SystemClock):
 
 
 async def view(url: str, waits: Waits) -> object:
-    """The reading verbs."""
     access = Access(host=url, trust=ssl.create_default_context())
     with BlockingApiServer(load=lambda: access, user_agent="test", timeout_seconds=20, clock=waits) as server:
         return await asyncio.to_thread(server.get, PATH)

@@ -169,7 +169,6 @@ async def test_of_api_servers(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_of_lists_and_watches_of_informers() -> None:
-    """An informer that fails keeps the text of the error, and goes on."""
     async with HttpFake(lambda _seen: Reply(body=b"x" * SIZE)) as fake:
         access = Access(host=fake.url, trust=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
         async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=5) as server:
@@ -187,7 +186,6 @@ async def test_of_lists_and_watches_of_informers() -> None:
 
 
 def test_of_writes_to_the_hub() -> None:
-    """A publication says why its last write failed."""
     rule = Rule(deadband=2, min_interval=0, ttl=900, jitter=0)
     scorer, metrics = Summary(name="n", score_name="s"), Metrics(cluster="c1").of("s")
     publisher = Publisher(

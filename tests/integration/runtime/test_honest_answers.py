@@ -108,7 +108,6 @@ async def test_no_chunked_answer_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 async def test_no_chunked_answer_is_refused_over_tls(name: str, tmp_path: Path) -> None:
-    """TLS changes how the bytes arrive."""
     authority = Authority()
     trust = ssl.create_default_context(cadata=authority.pem)
     tls = authority.server(tmp_path)

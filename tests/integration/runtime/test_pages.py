@@ -1,15 +1,10 @@
 """The server of both programs' pages, and peers that misbehave."""
 
 import asyncio
-import http.client
-import selectors
-import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 
@@ -80,65 +75,36 @@ def serving() -> Iterator[int]:
             process.kill()
 
 
-@contextmanager
-def scraping(port: int, *, connections: int, pipelined: int) -> Iterator[None]:
-    """So many connections that never stop to scrape, and that are opened again when they are closed."""
-    stop = threading.Event()
+async def flood(port: int, *, pipelined: int) -> None:
+    """A connection that never stops to scrape, and that is opened again when it is closed."""
+    while True:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with closing(writer), suppress(OSError):
+            writer.write(SCRAPE * pipelined)
+            while content := await reader.read(1 << 16):
+                writer.write(SCRAPE * content.count(b"HTTP/1.1"))
+                await asyncio.sleep(0.01)  # leave the processor to the server
 
-    def flood() -> None:
-        found = selectors.DefaultSelector()
 
-        def opened() -> None:
-            peer = socket.create_connection(("127.0.0.1", port), timeout=30)
-            peer.setblocking(False)
-            found.register(peer, selectors.EVENT_READ)
-            with suppress(OSError):
-                peer.send(SCRAPE * pipelined)
-
-        for _ in range(connections):
-            opened()
-        while not stop.is_set():
-            for key, _ in found.select(0.1):
-                peer = key.fileobj
-                assert isinstance(peer, socket.socket)
-                try:
-                    content = peer.recv(1 << 16)
-                    if content:
-                        peer.send(SCRAPE * content.count(b"HTTP/1.1"))
-                        continue
-                except BlockingIOError:
-                    continue
-                except OSError:
-                    pass
-                found.unregister(peer)
-                peer.close()
-                opened()
-            time.sleep(0.01)  # leave the processor to the server
-        for key in list(found.get_map().values()):
-            key.fileobj.close()  # type: ignore[union-attr]
-
-    thread = threading.Thread(target=flood)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(30)
+async def probe(port: int) -> bytes:
+    """As the kubelet: a connection for each, and a second for the answer."""
+    async with asyncio.timeout(1):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with closing(writer):
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            return await reader.read()
 
 
 @pytest.mark.real_time
 @pytest.mark.parametrize(("connections", "pipelined"), [(90, 200), (90, 1), (3, 1)])
-def test_scrapes_starve_no_probe(connections: int, pipelined: int) -> None:
-    """As the kubelet probes: a connection for each, and a second for the answer."""
-    answered = []
-    with serving() as port, scraping(port, connections=connections, pipelined=pipelined):
-        for _ in range(20):
-            client = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
-            try:
-                client.request("GET", "/healthz")
-                answered.append(client.getresponse().status)
-            except (OSError, http.client.HTTPException) as error:
-                answered.append(repr(error))  # type: ignore[arg-type]
-            finally:
-                client.close()
-    assert answered == [200] * 20
+async def test_scrapes_starve_no_probe(connections: int, pipelined: int) -> None:
+    with serving() as port:
+        scrapes = [asyncio.create_task(flood(port, pipelined=pipelined)) for _ in range(connections)]
+        await asyncio.sleep(0.1)
+        answers = [await probe(port) for _ in range(20)]
+        for task in scrapes:
+            task.cancel()
+        assert {type(end) for end in await asyncio.gather(*scrapes, return_exceptions=True)} == {
+            asyncio.CancelledError
+        }
+    assert all(answer.startswith(b"HTTP/1.1 200") for answer in answers), answers

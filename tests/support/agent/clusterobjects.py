@@ -8,7 +8,6 @@ Object = dict[str, Any]
 def node(
     name: str, *, ready: bool = True, unschedulable: bool = False, taint: str = "", **offers: Any
 ) -> Object:
-    """A node that offers these resources."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -31,7 +30,6 @@ def node(
 def pod(
     name: str, *, on: str = "", phase: str = "Running", unschedulable: bool = False, **asks: str
 ) -> Object:
-    """A pod with one container that requests these resources."""
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     return {
         "apiVersion": "v1",

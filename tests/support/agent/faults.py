@@ -24,8 +24,6 @@ WELL: Final = "well"
 
 
 class Peer:
-    """The side that fails: healthy, or each path with its own fault."""
-
     def __init__(self, faults: Faults, healthy: Reply) -> None:
         self._faults = faults
         self._healthy = healthy

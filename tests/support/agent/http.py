@@ -126,12 +126,10 @@ class HttpFake:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def drop(self) -> None:
-        """Ends all connections."""
         for task in list(self._tasks):
             task.cancel()
 
     def use_tls(self, context: ssl.SSLContext) -> None:
-        """Sets the TLS context for the next start."""
         self._tls = context
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

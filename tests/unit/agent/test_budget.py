@@ -115,7 +115,6 @@ async def test_every_cycle_ends_and_releases_its_bytes(askers: list[tuple[int | 
 
 
 async def test_bytes_count_as_they_arrive_and_never_exceed_the_limit() -> None:
-    """Eight keep growing: those that do not fit start again, and in the end each is too large alone."""
     budget, most = Budget(limit=LIMIT), 0
     ends: list[str] = []
 
@@ -158,7 +157,6 @@ async def test_expected_bytes_are_reserved() -> None:
 
 
 def test_scorers_share_a_bound_for_the_texts_that_they_keep() -> None:
-    """One that keeps little is never refused, and one that is gone leaves its part to others."""
     budget = Budget(limit=8 * FREE_BYTES)
     first, second, small = budget.reservation(), budget.reservation(), budget.reservation()
     first.keep(3 * FREE_BYTES)

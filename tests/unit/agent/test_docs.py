@@ -13,7 +13,6 @@ METRICS = metrics_page()
 
 
 def _table(title: str) -> list[list[str]]:
-    """The rows of the table under a heading, without backquotes."""
     section = PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     return [[cell.strip().replace("`", "") for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]

@@ -137,7 +137,6 @@ async def test_a_ca_is_kept_and_its_context_while_it_is_the_same() -> None:
 
 @pytest.mark.parametrize("fault", [Reason.NOT_FOUND, Reason.FORBIDDEN])
 async def test_a_removed_token_is_not_used_any_more(fault: Reason) -> None:
-    """The Secret, or the right to read it, was removed on purpose."""
     api, clock = Api(token="one"), ManualClock()
     kept = credentials(api, clock)
     await token_of(kept)
@@ -149,7 +148,6 @@ async def test_a_removed_token_is_not_used_any_more(fault: Reason) -> None:
 
 
 async def test_a_refused_token_is_not_sent_again() -> None:
-    """After a 401 only a newly read token is used. Before the first read there is none."""
     api = Api(token="one")
     kept = credentials(api)
     for refused in (False, True):

@@ -16,7 +16,6 @@ from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
 
 
 async def test_one_origin_never_waits_for_another() -> None:
-    """Eight hanging calls use all slots of their origin, and no slot of another one."""
     limit, release = OriginLimit(per_origin=2), asyncio.Event()
 
     async def hang() -> None:
@@ -77,13 +76,11 @@ async def test_callers_without_answers_leave_half_of_the_slots_to_others() -> No
     ],
 )
 def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
-    """Without user, query and fragment."""
     assert display(url) == shown
 
 
 @given(st.binary(max_size=5000) | st.text(max_size=5000))
 def test_texts_of_peers_become_one_short_printable_line(data: bytes | str) -> None:
-    """An error page can neither flood nor forge a log."""
     text = excerpt(data)
     assert len(text) <= TEXT_LIMIT
     assert text.isprintable()

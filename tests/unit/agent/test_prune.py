@@ -215,7 +215,6 @@ async def test_failures_are_logged_and_retried_with_growing_pauses(
 
 
 async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
-    """A failure counts only until the next success, and a new file has its own delay."""
     store = Store("old-score", valid_for=100)
     away = AgentError("away", reason=Reason.UNREACHABLE)
     with pruning(store) as pruner:

@@ -216,7 +216,6 @@ LONG = 1000 * AUDIT_SECONDS
 
 
 async def test_a_deleted_object_is_written_again() -> None:
-    """Every time, and in every cluster."""
     hub = Hub()
     async with publishing(hub) as running:
         offer(running.publication("cpu", ttl=LONG), CLUSTERS[:10])
@@ -288,7 +287,6 @@ async def test_a_cluster_that_keeps_failing_is_tried_ever_more_rarely_and_alone(
 
 
 async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
-    """Four writers that fail together pause for one failure, longer after each attempt."""
     hub = Hub()
     hub.faults = {cluster: AgentError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
     async with publishing(hub) as running:

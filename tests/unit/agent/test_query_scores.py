@@ -202,7 +202,6 @@ def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None
 
 
 def test_labels_that_look_like_seams() -> None:
-    """Quotes inside a label are escaped, so they do not separate series."""
     result = _large(x='"},{"metric":{"a":"b"},"values":[', y='"result":[')
     series = _read(_answer(result))
     assert _data(series) == result
@@ -268,7 +267,6 @@ def test_a_scalar_is_one_series_without_labels() -> None:
 
 @pytest.mark.parametrize("result", [[], None])
 def test_no_series(result: object) -> None:
-    """An empty result is no failure: the scoring API gets an empty list."""
     series = _read(_answer(result))
     assert (series.parts, series.count) == ((), 0)
 

@@ -101,7 +101,6 @@ def test_an_invalid_entry_is_reported_and_skipped(name: str) -> None:
 
 
 def test_two_scorers_of_one_object_name() -> None:
-    """The first one runs, and the message of the second names it. (Upstream's overwrite each other.)"""
     found = _parse(GOOD, {**GOOD, "name": "other", "scoreName": "Good_Score"})
     assert [scorer.name for scorer in found.scorers] == ["good"]
     assert "same AddOnPlacementScore 'good-score' as scorer 'good'" in found.problems[0].reason
@@ -112,7 +111,6 @@ def test_an_instant_query_needs_no_step() -> None:
 
 
 def test_a_query_without_a_type_means_prometheus() -> None:
-    """No query and no type mean no source."""
     assert _parse({**GOOD, "sourceType": ""}, entry("none", scoring="http://s", sourceType="")).complete
 
 

@@ -70,7 +70,6 @@ class Bench:
 
 
 async def test_a_bug_in_a_cycle_is_a_failure_of_one_scorer() -> None:
-    """It is counted as internal and retried; the other keeps its grid. Recovery is noticed."""
     bench = Bench(ZeroDivisionError("oops"), rng=random.Random(1))
     await bench.apply()
     await bench.more_runs("well", 10)
@@ -84,7 +83,6 @@ async def test_a_bug_in_a_cycle_is_a_failure_of_one_scorer() -> None:
 
 
 async def test_a_failed_worker_affects_no_other_and_can_be_replaced() -> None:
-    """What a worker does not catch ends no other, nor the process. An edit starts a new one."""
     bench = Bench(ZeroDivisionError(), rng=BrokenRandom(1))
     await bench.apply()
     await until(lambda: bench.runs["broken"] == 1, what="it died")
@@ -97,7 +95,6 @@ async def test_a_failed_worker_affects_no_other_and_can_be_replaced() -> None:
 
 
 async def test_a_worker_that_cannot_be_created_affects_no_other_and_is_counted() -> None:
-    """The process continues and can be stopped. After an edit the worker runs at once."""
     bench = Bench(None, rng=random.Random(1), creatable=False)
     await bench.apply()
     await bench.more_runs("well", 5)
@@ -113,7 +110,6 @@ async def test_a_worker_that_cannot_be_created_affects_no_other_and_is_counted()
 def test_the_next_run_is_on_the_grid_and_in_the_future(
     interval: float, part: float, now: float, least: float
 ) -> None:
-    """Without drift: the phase plus whole intervals, not early, and at most one interval late."""
     grid = Grid(interval=interval, phase=part * interval)
     due_at = grid.next(after=now, least=least)
     assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001

@@ -27,7 +27,6 @@ TOKEN = "s3cr3t-token-value"
     ],
 )
 def test_hide(text: str, shown: str) -> None:
-    """A whole token, or its beginning, is hidden. A shorter part stays."""
     assert hide(text, TOKEN) == shown
 
 

@@ -60,7 +60,6 @@ def test_the_date_was_written_between_sending_and_receiving(ahead: float, took: 
 
 
 def test_the_hubs_clock_goes_on_when_the_local_one_jumps() -> None:
-    """The hub is ten minutes ahead, and the local clock is set back by an hour. The hub's time continues."""
     hands = ManualClock()
     clock = HubClock(clock=hands)
     assert (clock.wall(), clock.offset) == (NOW, None)
@@ -75,7 +74,6 @@ def test_the_hubs_clock_goes_on_when_the_local_one_jumps() -> None:
 
 
 def test_answers_narrow_the_bounds() -> None:
-    """A slow answer gives wide bounds. The next quick one gives the difference to the second."""
     hands = ManualClock()
     clock = HubClock(clock=hands)
     answer(clock, hands, hub=NOW + 600, took=14)

@@ -67,7 +67,6 @@ async def test_a_token_is_kept_until_shortly_before_its_end(said: dict[str, Any]
 
 
 async def test_one_request_is_sent_for_all_that_wait() -> None:
-    """Also if the first of them gives up meanwhile."""
     server = Server(expires_in=3600)
     assert set(await asyncio.gather(*(server.get() for _ in range(50)))) == {"token-1"}
     assert len(server.seen) == 1
@@ -81,7 +80,6 @@ async def test_one_request_is_sent_for_all_that_wait() -> None:
 
 
 async def test_a_server_that_is_down_is_asked_seldom(caplog: pytest.LogCaptureFixture) -> None:
-    """An old token is used until its end. Then calls fail without a request until the pause is over."""
     server = Server(expires_in=400)
     assert await server.get() == "token-1"
     server.fault = TokenError("https://login.example.com/token cannot be reached")
@@ -135,7 +133,6 @@ async def test_a_refused_token_is_replaced_once_it_is_a_minute_old() -> None:
 
 
 async def test_a_client_with_another_secret_gets_another_token() -> None:
-    """Whether or not its last request failed."""
     server = Server(expires_in=3600)
     renewed = Client(token_url=CLIENT.token_url, name="agent", secret="another")
     assert [await server.get(), await server.get(renewed)] == ["token-1", "token-2"]
@@ -193,7 +190,6 @@ async def test_an_answer_that_is_no_token_is_told_without_its_content(body: byte
 
 
 async def test_a_server_that_quotes_the_secret_is_told_without_it(caplog: pytest.LogCaptureFixture) -> None:
-    """In none of the forms in which it was sent."""
     caplog.set_level(logging.DEBUG)
     client = Client(token_url="https://login.example.com/token", name="agent", secret="s3cret/0123456789 x")
     encoded = base64.b64encode(b"agent:s3cret%2F0123456789+x").decode()

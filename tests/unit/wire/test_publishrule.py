@@ -85,7 +85,6 @@ def test_limits_and_defaults() -> None:
 
 
 def test_fractions_differ_between_clusters_and_not_between_starts() -> None:
-    """A thousand clusters are spread evenly."""
     assert stable_fraction("c1", "cpu") == stable_fraction("c1", "cpu")
     buckets = [0] * 10
     for number in range(1000):

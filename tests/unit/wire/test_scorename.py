@@ -33,7 +33,6 @@ DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
     ],
 )
 def test_rule(score_name: str, name: str) -> None:
-    """Lower-case, foreign characters to one dash, ends trimmed, cut at 253."""
     assert scorename.sanitise(score_name) == name
 
 

@@ -100,7 +100,6 @@ def test_the_map_is_monotone(one: float, other: float) -> None:
 
 @pytest.mark.parametrize("raw", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_an_error(raw: float) -> None:
-    """The caller must have dropped it."""
     with pytest.raises(ValueError, match="cannot be mapped"):
         map_score(raw, None)
 

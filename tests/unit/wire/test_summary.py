@@ -114,7 +114,6 @@ def test_what_is_no_list_as_a_whole(text: str | bytes) -> None:
 
 
 def test_the_default_time_to_live() -> None:
-    """Fifteen minutes, or ten intervals where that is longer."""
     assert [default_ttl_seconds(seconds) for seconds in (1, 90, 91, 3600)] == [900, 900, 910, 36_000]
 
 

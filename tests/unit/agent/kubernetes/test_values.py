@@ -288,8 +288,6 @@ ASKING = Summary(
 
 
 class Given:
-    """A cluster whose samples are given."""
-
     def __init__(self, *, nodes: int) -> None:
         self.names = [f"n{number}" for number in range(nodes)]
 
