@@ -256,17 +256,3 @@ def names(agent: RunningAgent) -> list[str]:
 
 def on_hub(hub: ScoreHub) -> bool:
     return "gitops-dsf.io/runs-on" in hub.scores["c1", "cpu-score"]["metadata"]["labels"]
-
-
-async def test_an_entry_of_the_other_place_does_not_run(scene: Scene) -> None:
-    async def problems(agent: RunningAgent) -> list[str]:
-        await until(lambda: agent.agent.detail()[1]["configuration"]["problems"], what="the problem")
-        return [one["reason"] for one in agent.agent.detail()[1]["configuration"]["problems"]]
-
-    here = scene.entry()
-    scene.put({**here, "runsOn": None}, fleet=fleet("c1"))
-    async with scene.scorer() as agent:
-        assert await problems(agent) == ["runsOn is not Hub: the agents run this entry"]
-    scene.place.put(here)
-    async with scene.place.agent(hub=scene.server) as agent:
-        assert await problems(agent) == ["runsOn is Hub: the hub scorer runs this entry, and no agent"]

@@ -152,21 +152,13 @@ async def test_the_values_of_a_query_are_published(place: Place) -> None:
     assert 'dynamic_scoring_perform_seconds_total{score_name="cpu-score"}' in samples
 
 
-HISTOGRAM = {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"}]}
-
-
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
         (_vector(), "the query gave no series"),
         (_vector(({"node": "a"}, "NaN"), ({"node": "b"}, "+Inf")), "series 0: score is nan"),
-        (
-            Reply.of({"status": "success", "data": {"resultType": "vector", "result": [HISTOGRAM]}}),
-            "native histogram",
-        ),
-        (_vector(({"job": "x"}, "5")), "none of 1 results gives an item to publish: 1 no_name"),
     ],
-    ids=["no-series", "not-finite", "histogram", "no-label"],
+    ids=["no-series", "not-finite"],
 )
 async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
     place: Place, answer: Reply, words: str

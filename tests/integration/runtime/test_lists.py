@@ -15,7 +15,7 @@ import pytest
 from dsf_runtime import apianswers
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import PAGE
-from dsf_runtime.apiserver import FULL_READ_BYTES, ApiError, ApiServer
+from dsf_runtime.apiserver import FULL_READ_BYTES, ApiServer
 from dsf_runtime.blocking import BlockingApiServer, Page
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 
@@ -170,12 +170,6 @@ async def test_a_page_is_requested_again_when_the_server_closed_the_connection()
         assert len(await asyncio.to_thread(read_by_people, server.url)) == PAGE + 1
     assert broken
     assert server.connections >= 2
-
-
-async def test_an_answer_that_is_not_a_list_is_refused() -> None:
-    async with HttpFake(lambda _seen: Reply(body=b"<html>")) as server:
-        with pytest.raises(ApiError, match="the answer is not a list"):
-            await listed(server.url)
 
 
 GATHER = 0.2

@@ -57,18 +57,6 @@ def ask(url: str, *, body: bytes | None = None, token: str = "") -> tuple[int, A
             return error.code, json.load(error)
 
 
-def test_it_serves(project: Path, serve: Callable[..., Any]) -> None:
-    served = serve("scorer:app", project)
-    assert ask(f"{served.url}/healthz") == (200, {"status": "ok"})
-    assert ask(f"{served.url}/config")[1]["scoring"]["params"] == {"name": "last", "interval": 60}
-    body = json.dumps({"data": [series([1, 5], node="a")]}).encode()
-    assert ask(f"{served.url}/scoring", body=body) == (
-        200,
-        {"results": [{"metric": {"node": "a"}, "score": 5.0}]},
-    )
-    assert ask(f"{served.url}/scoring", body=b"{")[0] == 400
-
-
 def test_a_request_above_the_limit_gets_its_413(
     project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -201,17 +201,18 @@ def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None
     assert list(series.warnings) == [*more.get("warnings", []), *more.get("infos", [])]  # type: ignore[call-overload]
 
 
-def test_labels_that_look_like_seams() -> None:
-    result = _large(x='"},{"metric":{"a":"b"},"values":[', y='"result":[')
-    series = _read(_answer(result))
-    assert _data(series) == result
-
-
 @pytest.mark.parametrize(
-    "spelling", [{"indent": 1}, {"separators": (", ", ": ")}, {"separators": (",", ":"), "sort_keys": True}]
+    "spelling",
+    [
+        {"separators": (",", ":")},
+        {"indent": 1},
+        {"separators": (", ", ": ")},
+        {"separators": (",", ":"), "sort_keys": True},
+    ],
 )
 def test_any_formatting_of_json_is_read(spelling: dict[str, Any]) -> None:
-    result = _large(6000)
+    """Quotes inside a label are escaped, so they do not separate series."""
+    result = _large(x='"},{"metric":{"a":"b"},"values":[', y='"result":[')
     text = json.dumps({"status": "success", "data": {"result": result, "resultType": "matrix"}}, **spelling)
     series = _read(text.encode())
     assert series.count == len(result)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration import snapshot
+from dsf_wire import clusters
 from tests.support.agent.running import entry
 
 GOOD = entry("good", scoring="http://s", source="http://p")
@@ -68,6 +69,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         {"sourceType": "Kubernetes", "sourceQuery": "nodes; cpus"},
         "sourceQuery: there is no measure cpus (character 8)",
     ),
+    "an entry of the hub scorer": (
+        {"runsOn": "Hub", "clusterLabel": {"name": "cluster"}},
+        "runsOn is Hub: the hub scorer runs this entry, and no agent",
+    ),
     "no measure": (
         {"sourceType": "Kubernetes", "sourceQuery": " "},
         "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio",
@@ -104,6 +109,12 @@ def test_two_scorers_of_one_object_name() -> None:
     found = _parse(GOOD, {**GOOD, "name": "other", "scoreName": "Good_Score"})
     assert [scorer.name for scorer in found.scorers] == ["good"]
     assert "same AddOnPlacementScore 'good-score' as scorer 'good'" in found.problems[0].reason
+
+
+def test_the_hub_scorer_does_not_run_an_entry_of_the_agents() -> None:
+    found = snapshot.parse(json.dumps([GOOD]).encode(), clusters.encode([]).encode())
+    assert (found.scorers, found.complete) == ((), False)
+    assert [one.reason for one in found.problems] == ["runsOn is not Hub: the agents run this entry"]
 
 
 def test_an_instant_query_needs_no_step() -> None:
