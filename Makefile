@@ -52,7 +52,7 @@ check: install ## lint, types and the unit tests; the rest is for make test
 	$(VENV)/bin/mypy
 	$(PY) -m pytest tests/unit -m "not soak" -n $(TEST_WORKERS) --dist loadgroup -q $(PYTEST_ARGS)
 
-soak: install ## what is slow by nature: kills at any point, minutes of load, the laws with many examples
+soak: install ## what is slow by nature: images and releases, the laws with many examples
 	$(PY) -m pytest tests --ignore=tests/hub -m "soak or hypothesis" --hypothesis-profile soak --timeout 3600 $(PYTEST_ARGS)
 
 hub-programs: install ## build what test-hub runs, once: afterwards it is in a cache (GITOPS_DSF_CACHE)

@@ -82,33 +82,6 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
     assert "s3cret" not in everything
 
 
-async def test_a_private_ca_from_a_config_map_and_its_replacement(place: Place, tmp_path: Path) -> None:
-    spoke, first, second = ScoreHub(), Authority("first"), Authority("second")
-    spoke.config("ca", {"ca.crt": first.pem})
-    scoring = HttpFake(scores(5.0), tls=first.server(tmp_path / "first"))
-    await scoring.start()
-    async with spoke as api_server:
-        trusted = {"scoringAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}}
-        one = entry("cpu", scoring=scoring.url, scoringInterval=1, **trusted)
-        place.put(one, entry("untrusting", scoring=scoring.url, scoringInterval=1))
-        async with place.agent(spoke=api_server) as agent:
-            await until(place.items, what="published")
-            await until(
-                lambda: agent.agent.detail()[1]["scorers"][1]["reason"] == "tls",
-                what="others do not trust it",
-            )
-            await scoring.stop()
-            spoke.config("ca", {"ca.crt": second.pem})
-            scoring.use_tls(second.server(tmp_path / "second"))
-            await scoring.start()
-            calls = len(scoring.seen)
-            await until(lambda: len(scoring.seen) >= calls + 2, what="cycles with the second CA")
-            assert "tls" not in (await agent.failures()).get("cpu-score", set())
-            place.put({**one, "scoringAuth": {"caConfigMapRef": {"name": "ca", "key": "nokey"}}})
-            await until(lambda: agent.scorer()["reason"] == "ca_unavailable", what="no CA, no call")
-    await scoring.stop()
-
-
 async def test_the_pods_own_token_is_read_for_every_call(place: Place) -> None:
     """Projected tokens are replaced every hour. A missing one has its own reason."""
     guard, token = Guard("one"), place.folder / "token"
@@ -274,14 +247,15 @@ async def test_secrets_that_peers_quote_are_hidden_and_sent_nowhere_else(
 
 
 @pytest.mark.parametrize("side", ["source", "scoring"])
-async def test_a_client_certificate_is_shown_and_replaced(
+async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
     place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture, side: str
 ) -> None:
-    """The server asks for a certificate of one authority, then of another. The Secret is read again in the
-    cycle in which the old certificate is refused. A scorer without it gets nothing.
+    """The server asks for a certificate of one authority, then of another, and its own is of another CA, too.
+    Both are read again in the cycle in which the old ones are refused. A scorer without gets nothing.
     """
     caplog.set_level(logging.DEBUG)
-    spoke, servers, first, second = ScoreHub(), Authority("servers"), Authority("first"), Authority("second")
+    spoke, first, second = ScoreHub(), Authority("first"), Authority("second")
+    servers, others = Authority("servers"), Authority("others")
     spoke.config("ca", {"ca.crt": servers.pem})
 
     def pair(authority: Authority, name: str, *, days: float = 1.0) -> dict[str, str]:
@@ -306,16 +280,22 @@ async def test_a_client_certificate_is_shown_and_replaced(
             place.put({**plain, **shown})
             await until(place.items, what="published")
             assert {common_name(seen) for seen in guarded.seen} == {"one"}
+            counted = await _counted(agent, "tls")
             await guarded.stop()
             spoke.secret("pair", **pair(second, "two"))
-            guarded.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
+            spoke.config("ca", {"ca.crt": others.pem})
+            guarded.use_tls(others.server(tmp_path / "server-2", client_authority=second))
             await guarded.start()
-            await until(lambda: common_name(guarded.seen[-1]) == "two", what="the new certificate")
+            await until(lambda: common_name(guarded.seen[-1]) == "two", what="the new certificates")
+            assert await _counted(agent, "tls") == counted
             spoke.secret("pair", **pair(second, "three", days=-0.01))
             await until(lambda: agent.scorer()["reason"] in refused, what="an expired certificate")
             assert "the client certificate in Secret 'pair' expired on 20" in agent.scorer()["message"]
             spoke.secret("pair", **{"tls.crt": "no", "tls.key": "s3cret-key"})
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no pair, no call")
+            spoke.secret("pair", **pair(second, "four"))
+            place.put({**plain, **shown, f"{side}Auth": {"caConfigMapRef": {"name": "ca", "key": "nokey"}}})
+            await until(lambda: agent.scorer()["reason"] == "ca_unavailable", what="no CA, no call")
             everything = await agent.shown() + caplog.text
     await guarded.stop()
     # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
@@ -324,6 +304,15 @@ async def test_a_client_certificate_is_shown_and_replaced(
     assert "Traceback" not in everything
     assert "PRIVATE KEY" not in everything
     assert "s3cret" not in everything
+
+
+async def _counted(agent: RunningAgent, reason: str) -> dict[str, float]:
+    """Failures with this reason."""
+    return {
+        name: value
+        for name, value in (await agent.samples()).items()
+        if name.startswith("gitops_dsf_agent_failures_total") and f'reason="{reason}"' in name
+    }
 
 
 def common_name(seen: Seen) -> str:

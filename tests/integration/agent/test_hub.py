@@ -13,7 +13,6 @@ from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Scoring, Seen, scores
 from tests.support.agent.hub import ScoreHub, failure, kubeconfig, timestamp
 from tests.support.agent.running import SHORT, Place, RunningAgent, entry, running
-from tests.support.apiserver import SCORES
 from tests.support.waiting import until
 
 
@@ -107,26 +106,6 @@ async def test_a_restart_does_not_write_published_scores_again(place: Place) -> 
 
 async def _counted(agent: RunningAgent, reason: str) -> bool:
     return reason in (await agent.failures()).get("cpu-score", set())
-
-
-async def test_a_deleted_object_is_published_again(place: Place) -> None:
-    """Nothing changed and no refresh is due, but every five minutes the agent lists which exist."""
-    hub = ScoreHub()
-    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
-        place.put(
-            *(
-                entry(one, scoring=scoring.url, scoringInterval=20, scoreTTLSeconds=9000)
-                for one in ("cpu", "mem")
-            )
-        )
-        async with place.agent(hub=server):
-            await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
-            calls = len(scoring.seen)
-            await until(lambda: len(scoring.seen) >= calls + 4, what="the agent has had its first look")
-            del hub.objects[SCORES, "c1", "cpu-score"]
-            written = len(hub.writes)
-            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published again", seconds=340)
-            assert hub.writes[written:] == PUBLISHED
 
 
 async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:

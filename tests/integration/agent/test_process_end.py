@@ -70,7 +70,6 @@ async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(
             await until(lambda: place.items("well"), what="it is published")
             place.put(*hanging, well, new)
             await until(lambda: scoring.to("new"), what="the file is still followed")
-            await until(lambda: "could not be read within 5 s" in process.log, what="the others fail")
             assert await process.terminate() == 0
             assert "Traceback" not in process.log
 

@@ -25,7 +25,7 @@ class AgentOnHub:
         self.store = store
 
     async def publish(self, values: Mapping[str, int] = OURS) -> str:
-        {one.name: one for one in await self.store.list_owned()}.get(SCORE)
+        await self.store.list_owned()
         try:
             await self.store.write(SCORE, scorer="cpu", values=values, valid_until=self.hub.now() + 900)
         except AgentError as error:
@@ -104,7 +104,9 @@ def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
 def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(tmp_path: Path) -> None:
     async def story(agent: AgentOnHub) -> None:
         assert await agent.publish({"cluster": 7}) == ""
+        assert await agent.store.names() == {SCORE}
         del agent.hub.objects[SCORES, "c1", SCORE]
+        assert await agent.store.names() == set()
         agent.hub.upstream_writes(SCORE, OLD)
         with pytest.raises(AgentError) as caught:
             await agent.store.write(
