@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -171,6 +172,27 @@ class ScoreColumns(MutableMapping[str, Score]):
         return sum(map(len, self.columns.values()))
 
 
+class ScoreMarks:
+    """Keys of scores, in one byte each: a set of a million keys takes 150 MB."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        """Of the clusters."""
+        self._columns: dict[str, bytearray] = defaultdict(bytearray)
+
+    def add(self, key: str, /) -> None:
+        cluster, _, resource = key.partition("/")
+        number, column = self._numbers.setdefault(cluster, len(self._numbers)), self._columns[resource]
+        if number >= len(column):
+            column.extend(bytes(number + 1 - len(column)))
+        column[number] = 1
+
+    def __contains__(self, key: object, /) -> bool:
+        cluster, _, resource = str(key).partition("/")
+        number, column = self._numbers.get(cluster), self._columns.get(resource, b"")
+        return number is not None and number < len(column) and bool(column[number])
+
+
 class ScoreInformer(Informer[Score]):
     """All scores of the hub."""
 
@@ -191,11 +213,12 @@ class ScoreInformer(Informer[Score]):
             project=score,
             key=lambda cluster, name: f"{cluster}/{name}",
             shelf=ScoreColumns,
+            marks=ScoreMarks,
         )
 
     @property
     def columns(self) -> Mapping[str, Mapping[str, Score]]:
-        """By name, scorers' and others', and then by cluster. Ask each time: a new list makes new columns."""
+        """By name, scorers' and others', and then by cluster."""
         return cast("ScoreColumns", self._items).columns
 
     def version(self, resource: str) -> int:

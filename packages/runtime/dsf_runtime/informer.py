@@ -7,11 +7,11 @@ hours.
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, MutableMapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -44,10 +44,20 @@ STALE_SECONDS: Final = SILENCE + 30
 after SILENCE and opened again, and bookmarks arrive every minute, so a healthy server is never silent for
 longer.
 """
-SLICE: Final = 2000
-"""Objects that are compared before other tasks may run. A fleet has hundreds of thousands of scores."""
 RESYNC_SECONDS: Final = 6 * 3600.0
 """The list is read again after this time even if the watch never broke, in case a change was missed."""
+
+
+class Marks(Protocol):
+    """Keys that were added, as a set has them."""
+
+    def add(self, key: str, /) -> None: ...
+
+    def __contains__(self, key: object, /) -> bool: ...
+
+
+SLICE: Final = 2000
+"""Keys that are looked at before other tasks may run. A fleet has hundreds of thousands of scores."""
 
 Project = Callable[[msgspec.Raw], tuple[str, T]]
 """Returns the key of an undecoded object, and what to keep of it."""
@@ -85,6 +95,8 @@ class Informer(Generic[T]):
     selector: Mapping[str, str] = field(default_factory=dict)
     key: Callable[[str, str], str] = by_name
     shelf: Callable[[], MutableMapping[str, T]] = dict
+    marks: Callable[[], Marks] = set[str]
+    """Where a list notes which keys it had."""
     resync_seconds: float = RESYNC_SECONDS
     clock: Callable[[], float] = monotonic
     gather_seconds: float = 0.0
@@ -142,26 +154,36 @@ class Informer(Generic[T]):
         return lambda: self._listeners.remove(listener)
 
     async def refresh(self) -> str:
-        """Reads the whole list, or changes nothing. Returns the version to watch from. Raises ApiError."""
-        found, old = self.shelf(), self._items
-        unreadable = set[str]()
+        """Reads the whole list. Returns the version to watch from. Raises ApiError.
+
+        The first list shows when it is complete. A later one changes items while it is read, as a watch does,
+        so that two lists are never in memory; what it did not have goes at its end.
+        """
+        items = self._items if self.synced.is_set() else self.shelf()
+        seen = self.marks()
 
         def take(raw: msgspec.Raw) -> None:
             key, item = self._read(raw)
-            if key in self._unreadable:
-                unreadable.add(key)
-            if item is not None:
-                # Reuse equal items, because both lists are in memory for a while.
-                known = old.get(key)
-                found[key] = known if known is not None and known == item else item
+            seen.add(key)
+            if item is not None and (before := items.get(key)) != item:
+                items[key] = item
+                if items is self._items:
+                    self._changed(key, before, item)
 
         version = await self.api.list(self.path, take, **self.selector)
-        self._unreadable = {key: self._unreadable[key] for key in unreadable}
         self.relists += 1
         self._resync_at = monotonic() + self.resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
-        self._items = found
         self._heard_at = self.clock()
-        await self._tell(old, found)
+        self._unreadable = {key: why for key, why in self._unreadable.items() if key in seen}
+        if items is self._items:
+            gone = [key async for key in _slowly(items) if key not in seen]
+            async for key in _slowly(gone):
+                self._changed(key, items.pop(key), None)
+        else:
+            self._items = items
+            if self._listeners:
+                async for key in _slowly(items):
+                    self._changed(key, None, items[key])
         self.synced.set()
         self.attempted.set()
         return version
@@ -174,6 +196,8 @@ class Informer(Generic[T]):
             began, self._heard = monotonic(), False
             try:
                 if not self._version or began >= self._resync_at:
+                    # A list that breaks off left newer items than a watch from this version would begin with.
+                    self._version = ""
                     self._version = await self.refresh()
                     began = monotonic()
                 await self._follow()
@@ -230,20 +254,6 @@ class Informer(Generic[T]):
         self._unreadable.pop(key, None)
         return key, item
 
-    async def _tell(self, old: Mapping[str, T], new: Mapping[str, T]) -> None:
-        """Calls the listeners with the differences between two lists. Neither list changes meanwhile."""
-        number = 0
-        for first, second, gone in ((new, old, False), (old, new, True)):
-            for key, item in first.items():
-                other = second.get(key)
-                if gone and other is None:
-                    self._changed(key, item, None)
-                elif not gone and other != item:
-                    self._changed(key, other, item)
-                number += 1
-                if not number % SLICE:
-                    await asyncio.sleep(0)
-
     def _changed(self, key: str, before: T | None, item: T | None) -> None:
         for listener in self._listeners:
             listener(key, before, item)
@@ -265,3 +275,11 @@ class Informer(Generic[T]):
                 self._items[key] = item
                 self._changed(key, before, item)
         return head.metadata.resource_version or version
+
+
+async def _slowly(keys: Iterable[str]) -> AsyncGenerator[str]:
+    """The keys, with pauses for other tasks."""
+    for number, key in enumerate(keys, 1):
+        yield key
+        if not number % SLICE:
+            await asyncio.sleep(0)

@@ -126,6 +126,23 @@ async def test_listeners_can_compare_what_was_with_what_is(hub: ObjectHub) -> No
         assert changes[-2:] == [("a", None), ("b", None)]
 
 
+async def test_a_list_that_breaks_off_takes_nothing_away_and_is_read_again(hub: ObjectHub) -> None:
+    """It is not in memory twice: what was read of it is there at once."""
+    holds(hub, a=1, b=2, d=4)
+    hub.page = 1
+    hub.watches = [[EXPIRED]]
+    async with following(hub) as (informer, changes):
+        await informer.synced.wait()
+        holds(hub, a=9, c=3)
+        hub.expired = 1
+        await until(lambda: len(changes) > 3)
+        assert informer.items == {"a": 9, "b": 2, "d": 4}
+        await until(lambda: informer.relists == 2)
+        assert informer.items == {"a": 9, "c": 3}
+        assert changes[3:5] == [("a", 9), ("c", 3)]
+        assert sorted(changes[5:]) == [("b", None), ("d", None)]
+
+
 async def test_a_hub_that_is_away_takes_nothing_away(hub: ObjectHub) -> None:
     holds(hub, a=1)
     hub.watches = [[None], [EXPIRED]]

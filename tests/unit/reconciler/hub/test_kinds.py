@@ -15,6 +15,7 @@ from gitops_dsf.hub.placements import PlacementSummary, RankedBy
 from gitops_dsf.hub.scores import Interner, Score, score_of
 from gitops_dsf.reconciler.hub.kinds import (
     ScoreColumns,
+    ScoreMarks,
     application,
     application_set,
     decision_page,
@@ -80,6 +81,14 @@ def test_it_holds_what_a_dict_would(steps: list[tuple[str, Score | None]]) -> No
     for key, item in plain.items():
         columns[key[2:]][key[0]] = item
     assert table.columns == columns
+
+
+@given(st.lists(KEYS), st.lists(KEYS))
+def test_marks_hold_what_a_set_would(added: list[str], asked: list[str]) -> None:
+    marks = ScoreMarks()
+    for key in added:
+        marks.add(key)
+    assert [key in marks for key in asked] == [key in {*added} for key in asked]
 
 
 def test_a_score_costs_little_and_equal_parts_are_shared() -> None:
