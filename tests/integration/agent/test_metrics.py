@@ -91,10 +91,11 @@ async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
 
 
 @pytest.mark.real_time
-async def test_json_logs_name_scorer_and_reason(place: Place) -> None:
+async def test_json_logs_name_scorer_and_reason(warm_programs: Path, place: Place) -> None:
     async with HttpFake(lambda _seen: Reply(status=403, body=b"no\nentry")) as api:
         place.put(entry("cpu", scoring=api.url), {"name": "odd"})
-        async with process(*place.flags("--cluster-name", "c1"), environ={"LOG_FORMAT": "json"}) as running_:
+        program, flags = warm_programs / "gitops-dsf-agent", place.flags("--cluster-name", "c1")
+        async with process(*flags, environ={"LOG_FORMAT": "json"}, command=program) as running_:
             await until(lambda: "forbidden" in running_.log, what="it fails")
             await running_.terminate()
     lines = [json.loads(line) for line in running_.log.splitlines()]
