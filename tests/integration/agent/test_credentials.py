@@ -273,11 +273,16 @@ async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
         guard = {"scoringEndpointAuthName": "pair", "scoringEndpointAuthKey": NEEDS_NEWER_AGENT}
         shown = {f"{side}ClientCertificate": PAIR, **(guard if side == "scoring" else {})}
         refused = {"tls", "connection_lost"}
-        place.put(plain)
+        untrusting = entry("untrusting", **urls, scoringInterval=1)
+        place.put(plain, untrusting)
         async with place.agent(spoke=api_server) as agent:
-            await until(lambda: agent.scorer()["reason"] in refused, what="refused")
+
+            def reasons() -> list[str]:
+                return [one["reason"] for one in agent.agent.detail()[1]["scorers"]]
+
+            await until(lambda: reasons()[0] in refused and reasons()[1] == "tls", what="refused")
             assert (guarded.seen, scoring.seen) == ([], [])
-            place.put({**plain, **shown})
+            place.put({**plain, **shown}, untrusting)
             await until(place.items, what="published")
             assert {common_name(seen) for seen in guarded.seen} == {"one"}
             counted = await _counted(agent, "tls")
@@ -307,12 +312,9 @@ async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
 
 
 async def _counted(agent: RunningAgent, reason: str) -> dict[str, float]:
-    """Failures with this reason."""
-    return {
-        name: value
-        for name, value in (await agent.samples()).items()
-        if name.startswith("gitops_dsf_agent_failures_total") and f'reason="{reason}"' in name
-    }
+    """Failures of the scorer cpu with this reason."""
+    start = f'gitops_dsf_agent_failures_total{{reason="{reason}",score_name="cpu-score"'
+    return {name: value for name, value in (await agent.samples()).items() if name.startswith(start)}
 
 
 def common_name(seen: Seen) -> str:

@@ -152,13 +152,20 @@ async def test_the_values_of_a_query_are_published(place: Place) -> None:
     assert 'dynamic_scoring_perform_seconds_total{score_name="cpu-score"}' in samples
 
 
+HISTOGRAM = {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"}]}
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
         (_vector(), "the query gave no series"),
         (_vector(({"node": "a"}, "NaN"), ({"node": "b"}, "+Inf")), "series 0: score is nan"),
+        (
+            Reply.of({"status": "success", "data": {"resultType": "vector", "result": [HISTOGRAM]}}),
+            "native histogram",
+        ),
     ],
-    ids=["no-series", "not-finite"],
+    ids=["no-series", "not-finite", "histogram"],
 )
 async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
     place: Place, answer: Reply, words: str

@@ -151,9 +151,11 @@ async def test_a_cancelled_write_does_not_finish_after_the_next_change(tmp_path:
 async def test_a_directory_that_cannot_be_written_is_a_failure_of_the_write(tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the directory should be")
-    with pytest.raises(AgentError, match="blocked") as caught:
-        await _store(blocked).write("s", scorer="n", values={"a": 1}, valid_until=2e9)
-    assert caught.value.reason is Reason.WRITE_FAILED
+    store = _store(blocked)
+    for call in (store.list_owned(), store.write("s", scorer="n", values={"a": 1}, valid_until=2e9)):
+        with pytest.raises(AgentError, match="blocked") as caught:
+            await call
+        assert caught.value.reason is Reason.WRITE_FAILED
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,11 @@ def test_a_list_of_usage_may_be_empty() -> None:
     }
 
 
+def test_a_pod_whose_requests_are_no_quantities_cannot_be_read() -> None:
+    with pytest.raises(ValueError, match="'a lot' is not a quantity"):
+        objects.pod(raw(pod("bad", on="a", cpu="a lot")))
+
+
 def test_equal_requests_are_one_object() -> None:
     """30,000 pods of a few Deployments share them."""
     first, second = (objects.pod(raw(pod(name, on="a", cpu="1", memory="1Gi")))[1] for name in "xy")
