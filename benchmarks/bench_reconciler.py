@@ -31,6 +31,12 @@ MEMORY = 400
 MOVES = 30
 """Paced moves that are followed before memory is measured."""
 RELISTS = 8
+ALLOCATOR = dict(
+    word.split("=")
+    for word in Path("images/reconciler.Containerfile").read_text(encoding="utf-8").split()
+    if word.startswith("MALLOC_")
+)
+"""As in the image."""
 LOOK = 60
 """Seconds for which CPU is counted: six looks at what expired."""
 
@@ -113,7 +119,11 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "gitops_dsf", "reconcile", f"--kubeconfig={config}"]
     command += [f"--config={folder}/fleet/gitops-dsf.yaml", f"--metrics-address=127.0.0.1:{port}"]
-    with (folder / "log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
+    environment = {**os.environ, **ALLOCATOR}
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(command, stderr=log, env=environment) as process,
+    ):
         try:
             yield Reconciler(process, port)
         finally:
