@@ -22,7 +22,7 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
             )
             continue
         weights, found = [score.weight for score in scores], spans(scores, context.scorers)
-        if not any(weights) or hold_weights(weights, found) is not None:
+        if hold_weights(weights, found) is not None:
             continue
         near = nearest_weights(weights, found)
         message = (
