@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import yaml
@@ -16,8 +17,9 @@ class Identity:
 
     @property
     def file(self) -> str:
-        """A file name for this identity."""
-        return self.user.replace(":", "-").replace("/", "-")
+        """A file name for this identity. Identities of one user in different groups have different files."""
+        groups = sha256(repr(self.groups).encode()).hexdigest()[:8]
+        return f"{self.user}-{groups}".replace(":", "-").replace("/", "-")
 
 
 ADMIN = Identity(user="gitops-dsf-tests", groups=("system:masters",))
