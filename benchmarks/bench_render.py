@@ -30,7 +30,7 @@ def ordinary(work: Path, *, scale: float, repeats: int) -> Iterator[Figure]:
     )
     cost = best([PROGRAM, "render", str(root)], repeats=repeats, before=lambda: fleet.edit_scorer(root))
     note = cost.output.rpartition("; ")[2].strip()
-    yield from cost.figures("render after one scorer edit", seconds=1.2, note=note)
+    yield from cost.figures("render after one scorer edit", seconds=1.2, megabytes=70, note=note)
     cost = best([PROGRAM, "render", "--check", str(root)], repeats=repeats)
     yield from cost.figures("render --check, nothing stale")
 

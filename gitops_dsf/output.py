@@ -5,7 +5,6 @@ INVENTORY lists the paths in rendered/ that gitops-dsf owns. A path that is not 
 """
 
 import os
-import stat
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,19 +85,19 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
     removed = sorted(path for path in owned - tree.files.keys() if path in present)
     foreign = sorted(path for path in present if path not in tree.files and path not in owned)
     scorers_left = any(path.startswith(SCORER_PREFIX) for path in tree.files)
-    works = {_file_name(path) for path in owned if path.endswith(WORK_SUFFIX)}
+    works = _works(owned)
     return Changes(
         added=tuple(added),
         changed=tuple(changed),
         removed=tuple(removed),
         foreign=tuple(foreign),
-        unwanted=unwanted(((path, stat.S_ISREG(present[path].st_mode)) for path in foreign), ()),
+        unwanted=unwanted(((path, present[path] is not None) for path in foreign), ()),
         blocked=tuple(blocked),
         owned=owned,
         leftovers=leftovers,
         works_before=len(works),
         # Compared by file name: a ManifestWork that moves to another shard is not dropped.
-        works_dropped=len(works - {_file_name(path) for path in tree.files}),
+        works_dropped=len(works - _works(tree.files)),
         scorers_dropped=0 if scorers_left else sum(path.startswith(SCORER_PREFIX) for path in removed),
     )
 
@@ -118,16 +117,20 @@ def _file_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _same(folder: SafeFolder, path: str, status: os.stat_result, parts: tuple[bytes, ...]) -> bool:
+def _works(paths: Iterable[str]) -> set[str]:
+    return {_file_name(path) for path in paths if path.endswith(WORK_SUFFIX)}
+
+
+def _same(folder: SafeFolder, path: str, present: int | None, parts: tuple[bytes, ...]) -> bool:
     size = sum(map(len, parts))
-    if status.st_size != size or not stat.S_ISREG(status.st_mode):
+    if present != size:
         return False
     return folder.read(path, limit=size) == b"".join(parts)
 
 
-def _is_ours(folder: SafeFolder, path: str, status: os.stat_result) -> bool:
+def _is_ours(folder: SafeFolder, path: str, size: int | None) -> bool:
     """Whether the first line says that we wrote it, also if an interrupted render left it unlisted."""
-    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+    if size is None or size > _LARGEST:
         return False
     content = folder.read(path, limit=_LARGEST)
     return content.startswith(HEADER) or content == README

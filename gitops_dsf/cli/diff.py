@@ -1,7 +1,6 @@
 """gitops-dsf diff: shows what a change does before it is merged."""
 
 import argparse
-import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,8 +202,8 @@ def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
     if not rendered.is_dir():
         return
     try:
-        for path, state in SafeFolder(rendered).walk():
-            yield path, stat.S_ISREG(state.st_mode)
+        for path, size in SafeFolder(rendered).walk():
+            yield path, size is not None
     except OSError as error:
         raise RepositoryError(f"cannot read {error.filename}: {error.strerror}") from error
 

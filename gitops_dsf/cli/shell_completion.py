@@ -3,7 +3,6 @@
 import argparse
 import os
 import re
-import subprocess
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
@@ -88,6 +87,8 @@ def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:
 
 
 def _revisions(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    import subprocess
+
     root = getattr(parsed_args, "directory", None) or "."
     command = ["git", "-C", str(root), "for-each-ref", "--format=%(refname:short)"]
     command += ["refs/heads", "refs/tags", "refs/remotes"]

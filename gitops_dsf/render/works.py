@@ -70,20 +70,19 @@ class WorkRenderer:
         if not configuration.summaries:
             yield b'"[]"'
         else:
-            yield b"|-\n" + self._indent + b"[\n"
-            for index, summary in enumerate(configuration.summaries):
-                if index:
-                    yield b",\n"
-                yield self._scorer(summary)
+            first, *others = map(self._scorer, configuration.summaries)
+            yield b"|-\n" + self._indent + b"[" + first.removeprefix(b",")
+            yield from others
             yield b"\n" + self._indent + b"]"
         yield after
 
     def _scorer(self, summary: Summary) -> bytes:
+        """A scorer in the list, with the comma and the line break before it."""
         text = self._scorers.get(id(summary))
         if text is None:
             pad = self._indent + b"  "
             lines = printable_json(encode_one(summary)).encode().split(b"\n")
-            text = self._scorers[id(summary)] = b"\n".join(pad + line for line in lines)
+            text = self._scorers[id(summary)] = b",\n" + b"\n".join(pad + line for line in lines)
         return text
 
 

@@ -43,8 +43,10 @@ class SafeFolder:
         if not root.is_dir():
             raise _not_a_folder(root)
 
-    def walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Yields every entry below the folder that is not a folder. Symbolic links are not followed."""
+    def walk(self) -> Iterator[tuple[str, int | None]]:
+        """Yields every entry below the folder that is not a folder, with the bytes of a regular file and None
+        for others. Symbolic links are not followed.
+        """
         pending = [""]
         while pending:
             folder = pending.pop()
@@ -54,7 +56,8 @@ class SafeFolder:
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(path)
                     else:
-                        yield path, entry.stat(follow_symlinks=False)
+                        state = entry.stat(follow_symlinks=False)
+                        yield path, state.st_size if stat.S_ISREG(state.st_mode) else None
 
     def read(self, path: str, *, limit: int) -> bytes:
         """The bytes of a regular file. Raises NotRegularError, TooLargeError, or another OSError."""

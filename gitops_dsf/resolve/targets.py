@@ -41,17 +41,24 @@ def target_clusters(
                 off[score] |= clusters
     found = {}
     for name, scorer in named.items():
-        found[name] = inventory.selected(scorer.spec.cluster_selector) - off.get(scores[name], set())
+        selected = inventory.selected(scorer.spec.cluster_selector)
+        # Scorers that no mask names share the set of their selector.
+        found[name] = selected - off[scores[name]] if scores[name] in off else selected
     return found
 
 
 def targets(runs_on: Mapping[str, frozenset[str]], inventory: ClusterInventory) -> dict[str, tuple[str, ...]]:
-    """Sorted names of the scorers that run on each cluster, by name."""
+    """Sorted names of the scorers that run on each cluster, by name. Equal ones are one tuple."""
     running: dict[str, list[str]] = {name: [] for name in sorted(inventory.clusters)}
     for scorer, clusters in sorted(runs_on.items()):
         for cluster in clusters:
             running[cluster].append(scorer)
-    return {cluster: tuple(names) for cluster, names in running.items()}
+    same: dict[tuple[str, ...], tuple[str, ...]] = {}
+    found = {}
+    for cluster, scorers in running.items():
+        names = tuple(scorers)
+        found[cluster] = same.setdefault(names, names)
+    return found
 
 
 def clusters_with_agents(scorers: Iterable[EffectiveScorer], inventory: ClusterInventory) -> frozenset[str]:
