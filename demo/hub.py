@@ -24,8 +24,7 @@ from gitops_dsf.hub.snapshotfile import files
 from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.pipeline import check
 from gitops_dsf.simulator import Verdict, simulate
-from gitops_dsf.views.preview.hub import hub_state
-from gitops_dsf.views.preview.version import FleetVersion, version_of
+from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, version_of
 
 _RAW: Final = re.compile(r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (\S+)$', re.MULTILINE)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gitops_dsf.metricstore.answer import Answer
     from gitops_dsf.metricstore.client import MetricStore
     from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result
-    from gitops_dsf.views.preview.version import FleetVersion
+    from gitops_dsf.views.preview.fleet import FleetVersion
 
 DESCRIPTION = """\
 Takes the raw scores of the past (the metric dynamic_score, from any store that has Prometheus' HTTP API, or
@@ -427,7 +427,7 @@ def _formatted(results: "tuple[Result, ...]", notes: list[str], style: str) -> s
 
         return json_text(document(results, notes=notes))
     if style == "markdown":
-        from gitops_dsf.views.backtest.markdown import markdown
+        from gitops_dsf.views.backtest.sentences import markdown
 
         return markdown(results, notes=notes)
     if style == "html":

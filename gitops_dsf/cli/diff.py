@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitops_dsf.repository.load import Known
     from gitops_dsf.repository.revision import Base
     from gitops_dsf.views.preview.build import Preview
-    from gitops_dsf.views.preview.version import FleetVersion
+    from gitops_dsf.views.preview.fleet import FleetVersion
 
 DESCRIPTION = """\
 Compares a fleet repository in the working tree with the same repository at a revision, and shows what
@@ -119,7 +119,7 @@ def _refusals(
     from msgspec import UNSET
 
     from gitops_dsf.views.preview.moves import UNKNOWN
-    from gitops_dsf.views.preview.pacedchange import paced_text
+    from gitops_dsf.views.preview.paced import paced_text
     from gitops_dsf.views.preview.scorers import rescored
 
     found = preview.comparison
@@ -152,7 +152,7 @@ def _preview(args: argparse.Namespace, base: "Base", before: _Side, after: _Side
     """The preview, and which data its moves are computed from."""
     from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
     from gitops_dsf.views.preview.concerns import Thresholds
-    from gitops_dsf.views.preview.hub import resources_ranked
+    from gitops_dsf.views.preview.fleet import resources_ranked
 
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
     spec = after.fleet.resolved.repository.spec if after.fleet is not None else None
@@ -226,7 +226,7 @@ def fleet_at(base: "Base") -> "FleetVersion | None":
 
 def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:
     from gitops_dsf.diagnostics import Severity
-    from gitops_dsf.views.preview.version import version_of
+    from gitops_dsf.views.preview.fleet import version_of
 
     errors = tuple(item for item in checked.diagnostics if item.severity is Severity.ERROR)
     return _Side(fleet=version_of(checked), errors=errors, files=files)

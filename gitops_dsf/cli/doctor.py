@@ -12,7 +12,7 @@ from gitops_dsf.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitops_dsf.views.doctor import Finding
+    from gitops_dsf.views.doctor.facts import Finding
 
 DESCRIPTION = """\
 Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and what it
@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
     """
     from gitops_dsf.hub.metadata import timestamp
     from gitops_dsf.hubreader.facts import read_facts
-    from gitops_dsf.views.doctor import State, examine, not_installed
-    from gitops_dsf.views.doctor.finding import DoctorHub, DoctorOutput
+    from gitops_dsf.views.doctor.examine import examine, not_installed
+    from gitops_dsf.views.doctor.facts import DoctorHub, DoctorOutput, State
 
     facts = read_facts(
         context=chosen_context(args),

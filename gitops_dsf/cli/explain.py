@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gitops_dsf.cli.schematree import PacedPlacement
     from gitops_dsf.hub.snapshot import HubData
     from gitops_dsf.simulator import Verdict
-    from gitops_dsf.views.preview.version import FleetVersion
+    from gitops_dsf.views.preview.fleet import FleetVersion
 
 DESCRIPTION = """\
 Says of a Placement what it asks for, which scores it ranks by with which weights, and which clusters are
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
     from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
     from gitops_dsf.simulator import explain, simulate
-    from gitops_dsf.views.preview.hub import hub_state, resources_ranked
+    from gitops_dsf.views.preview.fleet import hub_state, resources_ranked
     from gitops_dsf.views.preview.paced import is_paced
 
     fleet = read_fleet(args.directory)
@@ -142,7 +142,8 @@ def _explain_code(word: str) -> None:
 
 def _pace(verdict: "Verdict", data: "HubData") -> "PacedPlacement":
     """Where a paced Placement would move by the written weights, and what it waits for on the hub."""
-    from gitops_dsf.views.preview.paced import stored_moves, wished_move
+    from gitops_dsf.views.preview.fleet import stored_moves
+    from gitops_dsf.views.preview.paced import wished_move
     from gitops_dsf.views.status.queue import queue_view
 
     moves = stored_moves(data.snapshot)
@@ -170,7 +171,7 @@ def _placement(
     fleet: "FleetVersion", verdict: "Verdict", data: "HubData", pace: "PacedPlacement | None"
 ) -> str:
     from gitops_dsf.cli.verdict_text import placement_text, verdict_text
-    from gitops_dsf.views.preview.hub import typed_placements
+    from gitops_dsf.views.preview.fleet import typed_placements
 
     key = verdict.placement
     written = typed_placements(fleet, {key})[key]

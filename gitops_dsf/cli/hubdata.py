@@ -13,7 +13,7 @@ from gitops_dsf.hub.names import JOURNAL_BRANCH
 
 if TYPE_CHECKING:
     from gitops_dsf.hub.snapshot import HubData, Snapshot
-    from gitops_dsf.views.preview.version import FleetVersion
+    from gitops_dsf.views.preview.fleet import FleetVersion
 
 NO_DATA = "no scores given (--scores, --state-branch or --context)"
 
@@ -103,7 +103,7 @@ def _snapshot(
 def read_fleet(directory: Path) -> "FleetVersion | None":
     """Reads a repository without rendering it. None if there are errors, which are printed."""
     from gitops_dsf.pipeline import check
-    from gitops_dsf.views.preview.version import version_of
+    from gitops_dsf.views.preview.fleet import version_of
 
     check_is_folder(directory)
     checked = check(directory)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gitops_dsf.installation.source import Source
-    from gitops_dsf.views.doctor import Finding
+    from gitops_dsf.views.doctor.facts import Finding
 
 DESCRIPTION = """\
 Installs gitops-dsf on a hub that has Open Cluster Management and Argo CD, from a fleet repository that is
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.cli.report import show_findings
     from gitops_dsf.cli.scaffold import check_url
     from gitops_dsf.installation.source import read_source
-    from gitops_dsf.views.doctor import State
+    from gitops_dsf.views.doctor.facts import State
 
     check_is_folder(args.directory)
     if args.repo is not None:
@@ -96,8 +96,7 @@ def _doctor(
 
     def examined(first: bool) -> "tuple[Finding, ...]":
         from gitops_dsf.hubreader.facts import read_facts
-        from gitops_dsf.views.doctor import examine
-        from gitops_dsf.views.doctor.examine import CHECKS
+        from gitops_dsf.views.doctor.examine import CHECKS, examine
 
         facts = read_facts(
             context=context,
@@ -113,7 +112,7 @@ def _doctor(
 def _ready(findings: "tuple[Finding, ...]", *, dry_run: bool) -> bool:
     """Prints the first checks, and says whether nothing forbids the installation."""
     from gitops_dsf.cli.doctor import findings_text
-    from gitops_dsf.views.doctor import State
+    from gitops_dsf.views.doctor.facts import State
 
     sys.stdout.write("What the hub needs before an installation\n")
     sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
@@ -143,7 +142,7 @@ def _settled(examine: "Callable[[bool], tuple[Finding, ...]]") -> "tuple[Finding
     """What doctor finds. Conditions of objects that were just applied are often errors for some seconds, also
     of ApplicationSets that already have their applications, so errors are looked at again for a minute.
     """
-    from gitops_dsf.views.doctor import State
+    from gitops_dsf.views.doctor.facts import State
 
     until, told = time.monotonic() + SETTLING_SECONDS, False
     while True:

@@ -22,7 +22,7 @@ from gitops_dsf.schema.editor import DRAFT, bundle, editor_schemas, summaries_sc
 from gitops_dsf.simulator import Explanation
 from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.sync import LockResult
-from gitops_dsf.views.doctor.finding import DoctorOutput
+from gitops_dsf.views.doctor.facts import DoctorOutput
 from gitops_dsf.views.preview.build import ErrorFinding, Preview
 from gitops_dsf.views.preview.maintenance import WindowView
 from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove

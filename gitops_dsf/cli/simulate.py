@@ -12,7 +12,7 @@ from gitops_dsf.errors import UsageError
 if TYPE_CHECKING:
     from gitops_dsf.hub.snapshot import HubData
     from gitops_dsf.simulator import Verdict
-    from gitops_dsf.views.preview.version import FleetVersion
+    from gitops_dsf.views.preview.fleet import FleetVersion
 
 DESCRIPTION = """\
 Reads a fleet repository and computes what OCM's placement controller would decide for each Placement:
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when every Placement was simulated; 1 when the repository has errors."""
     from gitops_dsf.simulator import simulate
-    from gitops_dsf.views.preview.hub import hub_state, resources_ranked, typed_placements
+    from gitops_dsf.views.preview.fleet import hub_state, resources_ranked, typed_placements
 
     fleet = read_fleet(args.directory)
     if fleet is None:
@@ -79,9 +79,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
     """Shows the waves of paced moves. Raises UsageError when there can be none."""
-    from gitops_dsf.views.preview.hub import hub_state, resources_ranked
+    from gitops_dsf.views.preview.fleet import hub_state, resources_ranked, stored_moves
     from gitops_dsf.views.preview.maintenance import open_windows, window_text
-    from gitops_dsf.views.preview.paced import move_text, paced_waves, stored_moves, wave_lines
+    from gitops_dsf.views.preview.paced import move_text, paced_waves, wave_lines
     from gitops_dsf.wording import names_text, plural
 
     spec = fleet.resolved.repository.spec

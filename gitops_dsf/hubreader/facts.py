@@ -17,10 +17,9 @@ from gitops_dsf.hub.resources import (
 )
 from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
-from gitops_dsf.views.doctor import Facts, Source
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
-from gitops_dsf.views.doctor.checks.upstream import DEPLOYMENT_LABELS
-from gitops_dsf.views.doctor.checks.upstream import WORK as UPSTREAM_WORK
+from gitops_dsf.views.doctor.checks.ocm import UPSTREAM_LABELS, UPSTREAM_WORK
+from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.status import build
 
 
@@ -82,7 +81,7 @@ def _parts(
     works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
     yield Source.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
     yield Source.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
-    for label in DEPLOYMENT_LABELS:
+    for label in UPSTREAM_LABELS:
         yield Source.UPSTREAM_DEPLOYMENTS, hub.read(deployments, whole, labels=label)
     yield Source.SCORING_CONFIGS, _present(hub.read(SCORING_CONFIGS, whole))
     yield Source.ARGOCD_DEPLOYMENTS, hub.read(in_argocd, whole)

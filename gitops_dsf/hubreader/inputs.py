@@ -12,8 +12,7 @@ from dsf_wire.constants import ADDON_NAME, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.ownership import FieldsOwner
 from dsf_wire.suspended import score_names
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.applications import read_application
-from gitops_dsf.hub.applicationsets import read_application_set
+from gitops_dsf.hub.applications import read_application, read_application_set
 from gitops_dsf.hub.collect import unreadable
 from gitops_dsf.hub.collect import whole as whole_cluster
 from gitops_dsf.hub.metadata import problem_of

@@ -21,8 +21,7 @@ from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.repository.load import load, load_text
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.views.preview.hub import hub_state, typed_placements
-from gitops_dsf.views.preview.version import FleetVersion, version_of
+from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements, version_of
 from gitops_dsf.views.scoretests.judge import judge
 from gitops_dsf.views.scoretests.story import START
 from gitops_dsf.views.scoretests.suite import fleet_of

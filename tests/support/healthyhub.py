@@ -10,9 +10,9 @@ from typing import Any
 from dsf_wire.constants import DSF_GROUP
 from gitops_dsf.render import agent
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.views.doctor import Facts, Finding, Source, examine
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
-from gitops_dsf.views.doctor.examine import CHECKS
+from gitops_dsf.views.doctor.examine import CHECKS, examine
+from gitops_dsf.views.doctor.facts import Facts, Finding, Source
 from gitops_dsf.views.status import build
 from tests.support import yamlfast
 from tests.support.hubobjects import ARGOCD, HUB, NOW, Object, fleet, meta, stamp

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gitops_dsf.hub.applications import read_application
-from gitops_dsf.hub.applicationsets import read_application_set
+from gitops_dsf.hub.applications import read_application, read_application_set
 from gitops_dsf.hub.collect import Document, collect
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
 from gitops_dsf.hub.resources import Unread, Why

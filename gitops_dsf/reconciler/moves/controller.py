@@ -15,8 +15,7 @@ from typing import Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import Backoff, happens_within
-from gitops_dsf.hub.applications import Application
-from gitops_dsf.hub.applicationsets import ApplicationSet
+from gitops_dsf.hub.applications import Application, ApplicationSet
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
 from gitops_dsf.reconciler.moves.deletion import (

@@ -23,7 +23,7 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
-from gitops_dsf.hub.applicationsets import ApplicationSet, Handover, read_application_set
+from gitops_dsf.hub.applications import ApplicationSet, Handover, read_application_set
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision

@@ -16,8 +16,7 @@ from gitops_dsf.journal.timeline import by_placement, times
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.resolve.rankings import Weights, expressible
 from gitops_dsf.resolve.types import ResolvedPlacement
-from gitops_dsf.views.preview.hub import typed_placements
-from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.fleet import FleetVersion, typed_placements
 
 
 def advice_on(

@@ -31,10 +31,9 @@ from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.backtest.advised import advice_on, demands_of
-from gitops_dsf.views.preview.hub import hub_state, typed_placements
+from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements
 from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.scorers import raw_causes
-from gitops_dsf.views.preview.version import FleetVersion
 
 SHOWN_GAP: Final = 0.01
 """Missing points are told from this share on."""

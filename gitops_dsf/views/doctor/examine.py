@@ -1,5 +1,6 @@
 """Every check (docs/operate/status.md has a row for each), and running them."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -9,11 +10,18 @@ from msgspec import structs
 from dsf_wire.constants import ADDON_NAME, DSF_GROUP
 from dsf_wire.text import printable
 from gitops_dsf.hub.resources import Why
-from gitops_dsf.views.doctor.checks import argocd, decisions, moves, ocm, runtime, scores, secrets, upstream
-from gitops_dsf.views.doctor.checks.upstream import delivers
-from gitops_dsf.views.doctor.facts import Facts, Need, Source, name_of
-from gitops_dsf.views.doctor.finding import RIGHTS, Finding, State, findings_of
+from gitops_dsf.views.doctor.checks import argocd, ocm, reconciler, scores
+from gitops_dsf.views.doctor.checks.ocm import delivers
+from gitops_dsf.views.doctor.facts import RIGHTS, WORST_FIRST, Facts, Finding, Need, Source, State, name_of
 from gitops_dsf.views.status import Part
+
+MOST: Final = 10
+"""Most findings of one check. A last one counts the others."""
+LATER: Final = "fix these first and run doctor again; gitops-dsf status --all shows every score"
+_SUBJECT: Final = "\0"
+_WORD: Final = re.compile(r"\w+(?:[.-]+\w+)*")
+_NAMED: Final = 5
+"""How many clusters a finding names besides the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +43,7 @@ class Check:
 _SCORES: Final = (Part.CLUSTERS, Part.ADDONS, Part.SCORERS, Part.SCORES)
 
 CHECKS: Final = (
-    Check(id="clock", run=runtime.clock),
+    Check(id="clock", run=reconciler.clock),
     Check(id="ocm-kinds", run=ocm.installed, first=True),
     Check(id="ocm-version", run=ocm.version, needs=(Source.OCM_DEPLOYMENTS,), first=True),
     Check(
@@ -47,7 +55,7 @@ CHECKS: Final = (
     Check(id="ocm-clusters", run=ocm.clusters, needs=(Part.CLUSTERS, Part.ADDONS), ours=True),
     Check(
         id="upstream",
-        run=upstream.controller,
+        run=ocm.upstream,
         needs=(
             Source.UPSTREAM_DEPLOYMENTS,
             Source.ADDON_DEFINITIONS,
@@ -66,11 +74,11 @@ CHECKS: Final = (
     Check(id="argocd-policy", run=argocd.policy, needs=(Source.ARGOCD_PARAMETERS,), first=True),
     Check(id="argocd-settings", run=argocd.settings, needs=(Source.ARGOCD_SETTINGS,)),
     Check(id="argocd-delivery", run=argocd.delivery, needs=(Source.DELIVERY,)),
-    Check(id="placements", run=decisions.placements, needs=(Part.PLACEMENTS,)),
-    Check(id="applicationsets", run=decisions.application_sets, needs=(Part.APPLICATION_SETS,)),
+    Check(id="placements", run=argocd.placements, needs=(Part.PLACEMENTS,)),
+    Check(id="applicationsets", run=argocd.application_sets, needs=(Part.APPLICATION_SETS,)),
     Check(
         id="cluster-secrets",
-        run=secrets.clusters,
+        run=argocd.clusters,
         needs=(
             Source.CLUSTER_SECRETS,
             Part.APPLICATION_SETS,
@@ -82,13 +90,15 @@ CHECKS: Final = (
     Check(id="scorers", run=scores.scorers, needs=(Part.SCORERS,)),
     Check(id="scores-fresh", run=scores.freshness, needs=_SCORES, ours=True),
     Check(id="scores-owned", run=scores.ownership, needs=_SCORES, ours=True),
-    Check(id="token-secrets", run=secrets.tokens, needs=_SCORES, ours=True),
-    Check(id="paced-moves", run=moves.paced, needs=(Part.PLACEMENTS,)),
-    Check(id="maintenance", run=moves.windows, needs=(Part.MOVES,)),
+    Check(id="token-secrets", run=scores.tokens, needs=_SCORES, ours=True),
+    Check(id="paced-moves", run=reconciler.paced, needs=(Part.PLACEMENTS,)),
+    Check(id="maintenance", run=reconciler.windows, needs=(Part.MOVES,)),
     Check(
-        id="refuges", run=moves.planned, needs=(Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS)
+        id="refuges",
+        run=reconciler.planned,
+        needs=(Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS),
     ),
-    Check(id="reconciler", run=runtime.reconciler, needs=(Source.LEASES,), ours=True),
+    Check(id="reconciler", run=reconciler.reconciler, needs=(Source.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""
 
@@ -135,3 +145,42 @@ def _run(check: Check, facts: Facts) -> Iterator[Finding]:
         yield Finding(check=check.id, state=State.UNKNOWN, message=f"{check.title} {reasons}", fix=fix)
         return
     yield from findings_of(check.id, check.run(facts))
+
+
+def findings_of(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
+    """Merges results that differ only in the cluster. An ok counts only if it is alone."""
+    groups: dict[object, list[Finding]] = {}
+    found = list(results)
+    for result in [one for one in found if one.state is not State.OK] or found:
+        meaning: object = id(result)
+        for name in result.subjects:
+            meaning = result.state, _without(name, result.message), _without(name, result.fix or "")
+        groups.setdefault(meaning, []).append(result)
+    told, rest = 0, list[Finding]()
+    for group in groups.values():
+        first, subjects = group[0], _subjects(group)
+        told += bool(subjects)
+        if subjects and told > MOST:
+            # Clusters whose results differ, such as thousands with different missing scores.
+            rest += group
+            continue
+        message, others = first.message, subjects[1:]
+        if others:
+            names = ", ".join(others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
+            message += f"; the same of {len(others)} more: {names}"
+        yield structs.replace(first, check=check, message=message, count=len(group), subjects=subjects)
+    if rest:
+        state = min((result.state for result in rest), key=WORST_FIRST.index)
+        message, subjects = f"{len(rest)} more such findings", _subjects(rest)
+        yield Finding(
+            check=check, state=state, message=message, fix=LATER, count=len(rest), subjects=subjects
+        )
+
+
+def _subjects(results: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for result in results for name in result.subjects))
+
+
+def _without(name: str, text: str) -> str:
+    """The text with a mark in the place of a name that stands alone."""
+    return _WORD.sub(lambda word: _SUBJECT if word[0] == name else word[0], text)

@@ -1,4 +1,4 @@
-"""The input of the checks: a hub's objects at one moment. Parts that could not be read are marked."""
+"""The input of the checks, a hub's objects at one moment, and what they say of it: findings."""
 
 import shlex
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
 from dsf_wire.constants import AGENT_NAMESPACE
@@ -141,3 +142,74 @@ def _read(text: str) -> Version | None:
         except InvalidVersion:
             continue
     return None
+
+
+RIGHTS: Final = "ask an administrator of the hub for the rights of the ClusterRole gitops-dsf-doctor"
+
+
+class State(StrEnum):
+    """The severity of a finding."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """Everything works, but something should be changed."""
+    ERROR = "error"
+    """Scores, decisions or applications do not work, or will be lost."""
+    UNKNOWN = "unknown"
+    """It could not be checked: a permission is missing, or the hub does not show it."""
+
+
+WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One line of the report."""
+
+    check: str
+    state: State
+    message: str
+    fix: str | None
+    """A command that fixes it, or what to edit in git; None if there is nothing to do."""
+    count: int = 1
+    subjects: tuple[str, ...] = ()
+    """The clusters that it is about, if they were checked one by one."""
+
+
+class DoctorHub(Struct, rename="camel"):
+    origin: str
+    now: str
+    clock_offset_seconds: float | None
+
+
+class DoctorOutput(Struct):
+    """The output of `doctor`."""
+
+    hub: DoctorHub
+    findings: tuple[Finding, ...]
+    summary: dict[str, int]
+
+
+def _result(state: State, message: str, fix: str = "", subject: str = "") -> Finding:
+    """One result of a check, which does not know its ID. `subject` is the cluster that it is about."""
+    subjects = (subject,) if subject else ()
+    return Finding(check="", state=state, message=message, fix=fix or None, subjects=subjects)
+
+
+def ok(message: str) -> Finding:
+    """Nothing is wrong."""
+    return _result(State.OK, message)
+
+
+def warning(message: str, fix: str, *, subject: str = "") -> Finding:
+    """Something should be changed."""
+    return _result(State.WARNING, message, fix, subject)
+
+
+def error(message: str, fix: str, *, subject: str = "") -> Finding:
+    """Something does not work."""
+    return _result(State.ERROR, message, fix, subject)
+
+
+def unknown(message: str, fix: str = "") -> Finding:
+    """It cannot be checked from here."""
+    return _result(State.UNKNOWN, message, fix)

@@ -17,12 +17,12 @@ from gitops_dsf.views.preview.changes import (
     summarise_changes,
 )
 from gitops_dsf.views.preview.concerns import Thresholds, concerns
+from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import Move, moves
-from gitops_dsf.views.preview.pacedchange import Failover, PacedChange, failover_changes, paced_change
+from gitops_dsf.views.preview.paced import Failover, PacedChange, failover_changes, paced_change
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
 from gitops_dsf.views.preview.transition import Pass, Transition, passes
-from gitops_dsf.views.preview.version import FleetVersion
 
 
 class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warnings"}):

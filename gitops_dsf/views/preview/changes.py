@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
+from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.scorers import Change, FieldChange, ScorerChange, altered, field_changes
-from gitops_dsf.views.preview.version import FleetVersion
 
 _PLACES: Final = frozenset(
     {"repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace"}

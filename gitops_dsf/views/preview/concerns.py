@@ -11,12 +11,11 @@ from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
-from gitops_dsf.views.preview.hub import hub_state
+from gitops_dsf.views.preview.fleet import FleetVersion, Object, hub_state
 from gitops_dsf.views.preview.moves import UNKNOWN, Move
 from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.scorers import credentials_of
 from gitops_dsf.views.preview.transition import Pass
-from gitops_dsf.views.preview.version import FleetVersion, Object
 from gitops_dsf.wording import names_text, plural
 
 OLD_SECONDS = 3_600

@@ -13,7 +13,7 @@ from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.maintenance import clusters_of
 from gitops_dsf.pacing.waves import departures, staying
 from gitops_dsf.simulator import HubState
-from gitops_dsf.views.preview.hub import hub_state
+from gitops_dsf.views.preview.fleet import FleetVersion, hub_state
 from gitops_dsf.views.preview.paced import (
     MOST_SIMULATED,
     PREVIEWED_WAVES,
@@ -24,7 +24,6 @@ from gitops_dsf.views.preview.paced import (
 )
 from gitops_dsf.views.preview.scorers import Change
 from gitops_dsf.views.preview.transition import Transition
-from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.wording import names_text, plural
 
 NAMED: Final = 3

@@ -15,8 +15,7 @@ from gitops_dsf.views.preview.build import Comparison, ErrorFinding, Preview
 from gitops_dsf.views.preview.changes import SourceChange, alike
 from gitops_dsf.views.preview.maintenance import maintenance_lines, maintenance_text
 from gitops_dsf.views.preview.moves import UNKNOWN, Move, Standing, Term, Unknown
-from gitops_dsf.views.preview.paced import wave_lines
-from gitops_dsf.views.preview.pacedchange import failover_text, paced_text
+from gitops_dsf.views.preview.paced import failover_text, paced_text, wave_lines
 from gitops_dsf.views.preview.scorers import Effect, FieldChange, ScorerChange
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 

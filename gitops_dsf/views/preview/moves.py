@@ -6,8 +6,8 @@ from typing import Final, Literal
 from msgspec import Struct, structs
 
 from gitops_dsf.simulator import Outcome, Verdict, explain
+from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.transition import Pass
-from gitops_dsf.views.preview.version import FleetVersion
 
 Unknown = Literal["unknown"]
 """In place of a value that cannot be known before the changed scorers have run."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from gitops_dsf.render.platform import scorer as rendered
 from gitops_dsf.resolve.credentials import Kind, Sent, credentials, in_words, sent, sent_by_hub
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.fleet import FleetVersion
 
 _PLACES: Final = frozenset({"configURL", "host", "query"})
 

@@ -1,23 +1,168 @@
-"""Where a change leads a hub: every Placement is simulated as the base renders it until decisions are stable,
-and from there as the head renders it. So stickiness counts, and moves that would happen anyway are not the
-change's.
+"""Where a change leads a hub, and what is certain of it although some scores are unknown.
+
+Every Placement is simulated as the base renders it until decisions are stable, and from there as the head
+renders it. So stickiness counts, and moves that would happen anyway are not the change's.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.scorevalue import map_score
 from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.placements import asks_for_scores
+from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.simulator.scheduler import settle
-from gitops_dsf.views.preview.hub import hub_state
-from gitops_dsf.views.preview.nextscores import Certainty, NextScores, Unknown, certainty, next_scores
-from gitops_dsf.views.preview.paced import stored_moves
-from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, stored_moves
+from gitops_dsf.views.preview.scorers import Effect, Shift, shift_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unknown:
+    """A score that is not known yet: its range (with 0, as it may be missing), and why."""
+
+    low: int
+    high: int
+    why: str
+    exists: bool
+    """Whether the AddOnPlacementScore already exists. Its value is then a placeholder in the scores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextScores:
+    """Scores after the change. An unknown score has its present value, if it has one."""
+
+    scores: Scores
+    unknown: Mapping[str, Mapping[str, Unknown]]
+    """By AddOnPlacementScore name, then by cluster."""
+    changed: frozenset[str]
+    """Names of AddOnPlacementScores with a value that differs or is unknown on any cluster."""
+
+
+def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot) -> NextScores:
+    """Computes the scores after a change. Scores that no scorer of the repository publishes do not change."""
+    scores: dict[str, Mapping[str, Score]] = dict(snapshot.scores)
+    unknown: dict[str, Mapping[str, Unknown]] = {}
+    changed: set[str] = set()
+    for resource in sorted({*head.by_resource, *(base.by_resource if base else ())}):
+        before, after = base.by_resource.get(resource) if base else None, head.by_resource.get(resource)
+        shift, present = shift_of(before, after, base, head), snapshot.scores.get(resource, {})
+        if shift.ran == shift.runs and not shift.elsewhere and shift.effect is Effect.NONE:
+            continue
+        scores[resource], unknown[resource] = _follow(shift, present)
+        if unknown[resource] or scores[resource] != present:
+            changed.add(resource)
+    return NextScores(scores=scores, unknown=unknown, changed=frozenset(changed))
+
+
+def _follow(shift: Shift, table: Mapping[str, Score]) -> tuple[dict[str, Score], dict[str, Unknown]]:
+    """All AddOnPlacementScores of one name."""
+    known = dict(table)
+    unknown: dict[str, Unknown] = {}
+    touched = (shift.ran ^ shift.runs) | shift.elsewhere
+    if shift.effect is not Effect.NONE:
+        touched |= shift.runs
+    for cluster in sorted(touched):
+        present = after = known.pop(cluster, None)
+        why = ""
+        if cluster not in shift.runs:
+            # An agent removes the scores of a scorer that its configuration does not name any more.
+            after = None
+        elif cluster not in shift.ran:
+            why = "it has not run on this cluster yet"
+        elif shift.effect is Effect.UNKNOWN:
+            why = f"{', '.join(shift.causes)} changed"
+        elif cluster in shift.elsewhere:
+            why = "source changed"
+        elif shift.effect is Effect.RANGE and present is not None:
+            mapped = _mapped(present, shift.after)
+            why = "" if mapped else "scoreRange changed and the raw score is not known"
+            after = mapped or present
+        if why:
+            unknown[cluster] = _unknown(shift.after, why, exists=present is not None)
+        if after is not None:
+            known[cluster] = after
+    return known, unknown
+
+
+def _unknown(scorer: EffectiveScorer | None, why: str, *, exists: bool) -> Unknown:
+    low, high = SCORE_MIN, SCORE_MAX
+    if scorer is not None and (scale := scorer.spec.score_range) is not None:
+        ends = (0, scorer.spec.default_score or 0, scale.output_min, scale.output_max)
+        low, high = min(ends), max(ends)
+    return Unknown(low=low, high=high, why=why, exists=exists)
+
+
+def _mapped(present: Score, scorer: EffectiveScorer | None) -> Score | None:
+    """The published values in a new range; None unless the raw scores of all dimensions are known."""
+    if scorer is None or len(present.raw) != len(present.names):
+        return None
+    score_range = summarise(scorer).score_range
+    values = []
+    for raw in present.raw:
+        if raw is None:
+            return None
+        values.append(map_score(raw, score_range).value)
+    return Score(present.valid_until, present.names, tuple(values), present.raw)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Certainty:
+    """Clusters that are selected whatever the unknown scores are, and clusters that may be."""
+
+    certain: frozenset[str]
+    possible: frozenset[str]
+
+    @property
+    def decided(self) -> bool:
+        """Whether the unknown scores cannot change the decision."""
+        return self.certain == self.possible
+
+
+def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> Certainty | None:
+    """The bounds of a ranking with placeholders for unknown scores. None if no ranked cluster has one."""
+    ranking = verdict.ranking
+    if ranking is None:
+        return None
+    names = [verdict.state.names[cluster] for cluster in ranking.clusters]
+    lows, highs = list(ranking.sums), list(ranking.sums)
+    is_open = False
+    for result in verdict.prioritizers:
+        cells = unknown.get(result.prioritizer.resource) if result.prioritizer.built_in is None else None
+        for index, name in enumerate(names if cells else ()):
+            cell = cells.get(name) if cells else None
+            if cell is not None:
+                is_open = True
+                ends = (
+                    (cell.low - (result.values[index] or 0)) * result.weight,
+                    (cell.high - (result.values[index] or 0)) * result.weight,
+                )
+                lows[index] += min(ends)
+                highs[index] += max(ends)
+    if not is_open:
+        return None
+    # Equal sums are ordered by name, and indexes are in order of name, so the smaller index wins.
+    worst = [(low, -index) for index, low in enumerate(lows)]
+    best = [(high, -index) for index, high in enumerate(highs)]
+    by_worst, by_best = sorted(worst), sorted(best)
+    count, number_of_clusters = len(names), ranking.selected
+    certain, possible = set(), set()
+    for index, name in enumerate(names):
+        may_beat = count - bisect_right(by_best, worst[index]) - (best[index] > worst[index])
+        must_beat = count - bisect_right(by_worst, best[index])
+        if may_beat < number_of_clusters:
+            certain.add(name)
+        if must_beat < number_of_clusters:
+            possible.add(name)
+    return Certainty(certain=frozenset(certain), possible=frozenset(possible))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,17 @@ from gitops_dsf.repository.model.score_test import (
     seconds,
 )
 from gitops_dsf.simulator import Explanation, Outcome, explain
-from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.scoretests.queries import Evaluate, QueryError, no_promtool, not_evaluated
-from gitops_dsf.views.scoretests.runs import ADD_ON_PLACEMENT_SCORE, Run, ScorerOnCluster, only_item
-from gitops_dsf.views.scoretests.story import START, PublishedScore, Story
+from gitops_dsf.views.scoretests.story import (
+    ADD_ON_PLACEMENT_SCORE,
+    START,
+    PublishedScore,
+    Run,
+    ScorerOnCluster,
+    Story,
+    only_item,
+)
 from gitops_dsf.wording import names_text, plural
 
 MOST_EXPLAINED: Final = 4

@@ -11,7 +11,7 @@ from dsf_wire.summary import SCORED_BY_QUERY
 from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.repository.model.score_test import ScoreTestSpec, seconds
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text, shortened
 
 MOST_EVALUATIONS: Final = 20_000

@@ -1,23 +1,151 @@
-"""What a test is about, and what comes of it: the published scores and the decisions at each moment."""
+"""What comes of a test: runs of scorers, their writes of AddOnPlacementScores, decisions at each moment."""
 
 import bisect
+import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Final
 
+from dsf_wire.dimension import LABELS, fixed_name
+from dsf_wire.publishrule import Published, Rule
+from dsf_wire.scorevalue import default_items
+from dsf_wire.summary import Summary
 from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
-from gitops_dsf.backtest.track import ABSENT, Grid
+from gitops_dsf.backtest.track import ABSENT, Grid, Track
 from gitops_dsf.hub.placements import decision_of, ranked_by
-from gitops_dsf.repository.model.score_test import MOST_SECONDS, OfPlacement, ScoreTestSpec, seconds
+from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.repository.model.score_test import MOST_SECONDS, Given, OfPlacement, ScoreTestSpec, seconds
 from gitops_dsf.repository.model.series_values import expand
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import Verdict, simulate_placement
-from gitops_dsf.views.preview.hub import hub_state, typed_placements
-from gitops_dsf.views.preview.version import FleetVersion
-from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool, questions
-from gitops_dsf.views.scoretests.runs import ScorerOnCluster, run_scorers
+from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements
+from gitops_dsf.views.scoretests.queries import Answers, Evaluate, no_promtool, questions
+
+ADD_ON_PLACEMENT_SCORE: Final = "AddOnPlacementScore"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    at: float
+    items: Mapping[str, int] | None
+    """What it would publish; None if it failed."""
+    raw: Mapping[str, tuple[float, ...]]
+    """The raw scores of each item, those that are dropped too."""
+
+
+@dataclass(kw_only=True)
+class ScorerOnCluster:
+    """What a scorer did on one cluster."""
+
+    cluster: str
+    rule: Rule | None = None
+    """None for a score that no scorer of the repository publishes."""
+    runs: list[Run] = field(default_factory=list)
+    """Runs that have other raw scores or items than the one before."""
+    track: Track
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Inputs:
+    """What a test gives for one scorer on one cluster."""
+
+    series: Sequence[tuple[Labels, tuple[float | None, ...]]]
+    scores: Mapping[str, int]
+    runs: int
+
+
+Runs = Mapping[str, Mapping[str, ScorerOnCluster]]
+"""By name of the AddOnPlacementScore, then by cluster."""
+
+
+def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float) -> Runs:
+    """Runs all scorers of a test. Times are Unix seconds. `answers`: of queries over given metrics."""
+    found: dict[str, dict[str, ScorerOnCluster]] = {}
+    for (name, cluster), inputs in _inputs(given, fleet, answers).items():
+        scorer, runs_on = fleet.scorers[name], fleet.resolved.runs_on[name]
+        if cluster in runs_on and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
+            summary = summarise(fleet.resolved.on_cluster(scorer, cluster))
+            done = _run(summary, cluster, inputs, start=start, end=end)
+            found.setdefault(scorer.resource_name, {})[cluster] = done
+    # Scores that no scorer publishes. They never expire.
+    for score in given.scores:
+        if score.resource is not None and score.dimension is not None:
+            by_cluster = found.setdefault(score.resource, {})
+            known = by_cluster.get(score.cluster)
+            values = (
+                {name: array("b", column) for name, column in known.track.values.items()} if known else {}
+            )
+            values[score.dimension] = array("b", [score.value])
+            track = Track(ttl=2 * (end - start) + 1, at=array("d", [start]), values=values)
+            by_cluster[score.cluster] = ScorerOnCluster(cluster=score.cluster, track=track)
+    return found
+
+
+def _run(summary: Summary, cluster: str, inputs: _Inputs, *, start: float, end: float) -> ScorerOnCluster:
+    rule = Rule.of(summary, jitter=0.0)
+    published = None
+    if inputs.scores:
+        # They were written so long ago that a change is written at once.
+        written = start - min(rule.min_interval, rule.refresh)
+        published = Published(values=inputs.scores, written=written, valid_until=written + rule.ttl)
+    publisher = Publisher(scorer=summary, cluster=cluster, published=published)
+    if not inputs.runs:
+        # Nothing changes the given scores: the agent renews them.
+        publisher.step(start, inputs.scores)
+    runs: list[Run] = []
+    # After the last value the source does not answer any more.
+    for number in range(inputs.runs + 1 if inputs.runs else 0):
+        at = start + number * summary.scoring_interval
+        if at > end:
+            break
+        found = [
+            (labels, value)
+            for labels, values in inputs.series
+            if number < len(values) and (value := values[number]) is not None
+        ]
+        raw: dict[str, tuple[float, ...]] = {}
+        for labels, value in found:
+            name = publisher.name(labels)
+            raw[name] = (*raw.get(name, ()), value)
+        items: Mapping[str, int] | None = None
+        if number < inputs.runs:
+            items = publisher.items(found) if found else default_items(summary, cluster=cluster)
+        publisher.step(at, items)
+        if not runs or (runs[-1].items, runs[-1].raw) != (items, raw):
+            runs.append(Run(at=at, items=items, raw=raw))
+    publisher.write_due(math.nextafter(end, math.inf))
+    return ScorerOnCluster(cluster=cluster, rule=rule, runs=runs, track=publisher.track)
+
+
+def _inputs(given: Given, fleet: FleetVersion, answers: Answers) -> Mapping[tuple[str, str], _Inputs]:
+    """What a test gives, by scorer and cluster, in the order of the test."""
+    series: dict[tuple[str, str], list[tuple[Labels, tuple[float | None, ...]]]] = {}
+    scores: dict[tuple[str, str], dict[str, int]] = {}
+    for each in given.series:
+        labels = tuple(getattr(each.labels, name) for name in LABELS)
+        series.setdefault((each.scorer, each.cluster), []).append((labels, expand(each.values)))
+    runs = {key: max(len(values) for _, values in found) for key, found in series.items()}
+    for key, answer in answers.items():
+        series[key], runs[key] = list(answer.series), answer.runs
+    for score in given.scores:
+        if score.scorer is not None:
+            item = score.dimension or only_item(fleet.scorers[score.scorer])
+            scores.setdefault((score.scorer, score.cluster), {})[item] = score.value
+    return {
+        key: _Inputs(series=series.get(key, []), scores=scores.get(key, {}), runs=runs.get(key, 0))
+        for key in {**series, **scores}
+    }
+
+
+def only_item(scorer: EffectiveScorer) -> str:
+    """The item of a scorer that has only one. A rule reports tests that need its name."""
+    return fixed_name(scorer.dimension_format, score_name=scorer.score_name) or ""
+
 
 START: Final = 946_684_800.0
 """2000-01-01T00:00:00Z, the time 0 of every test. Nothing depends on it but the times in explanations."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_dsf.hub.applications import Application
-from gitops_dsf.hub.applicationsets import ApplicationSet
+from gitops_dsf.hub.applications import Application, ApplicationSet
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
 from gitops_dsf.hub.resources import Unread
 from gitops_dsf.hub.scorers import DynamicScorer

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from gitops_dsf.hub.applications import Application
-from gitops_dsf.hub.applicationsets import ApplicationSet
+from gitops_dsf.hub.applications import Application, ApplicationSet
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate

@@ -62,7 +62,7 @@ def test_a_comparison_of_a_long_queue_says_that_more_follows(
 ) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=0)
     hub = reversed_scores(fleet, tmp_path / "hub")
-    monkeypatch.setattr("gitops_dsf.views.preview.pacedchange.MOST_SIMULATED", 3 * len(NAMES))
+    monkeypatch.setattr("gitops_dsf.views.preview.paced.MOST_SIMULATED", 3 * len(NAMES))
     found = run.compared(fleet, "--scores", hub)["paced"]
     assert (len(found["waves"]), found["complete"]) == (3, False)
     assert "The pace: at least 3 moves would be admitted in 3 waves:" in paced_pages(fleet, run, hub)

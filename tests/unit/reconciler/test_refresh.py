@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.applicationsets import ApplicationSet
+from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, FORGET_SECONDS, DecisionSet, DecisionSets

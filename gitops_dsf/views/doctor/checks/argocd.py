@@ -1,13 +1,26 @@
-"""Checks Argo CD: installed, recent enough, no danger to applications and objects of others."""
+"""Checks Argo CD: its version, its danger to others, and the way from a decision to an Application."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from packaging.version import Version
 
-from dsf_wire.constants import DSF_GROUP
-from gitops_dsf.views.doctor.facts import Facts, Object, Source, images_of, name_of, version_of
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from dsf_wire.constants import DSF_GROUP, GENERATOR_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
+from gitops_dsf.views.doctor.facts import (
+    Facts,
+    Finding,
+    Object,
+    Source,
+    error,
+    images_of,
+    name_of,
+    ok,
+    unknown,
+    version_of,
+    warning,
+)
 from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")
@@ -201,3 +214,124 @@ def _failure(status: Object) -> str:
 
 def _operation(status: Object) -> Object:
     return status.get("operationState") or {}
+
+
+_NO_CLUSTER: Final = re.compile(r'no entry for key "(?:labels|claims)"')
+"""What Argo CD says when a template reads a label of a cluster that is not rendered."""
+
+
+def placements(facts: Facts) -> Iterator[Finding]:
+    """Does OCM understand the rendered Placements?"""
+    ours = [
+        item for item in facts.inputs.placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
+    ]
+    for item in ours:
+        key, name = item.key, item.metadata.name
+        describe = facts.command("-n", item.metadata.namespace or "", "describe", "placement", name)
+        misconfigured, satisfied = (
+            item.condition("PlacementMisconfigured"),
+            item.condition("PlacementSatisfied"),
+        )
+        if misconfigured.status == "True":
+            yield error(
+                f"Placement {key} is misconfigured: {misconfigured.message}",
+                "edit it in apps/ and render; gitops-dsf validate",
+            )
+        elif satisfied.status == "False":
+            yield warning(
+                f"Placement {key} has too few clusters: {satisfied.reason}: {satisfied.message}", describe
+            )
+    yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
+
+
+def application_sets(facts: Facts) -> Iterator[Finding]:
+    """Do the rendered ApplicationSets generate Applications?"""
+    ours = [item for item in facts.inputs.application_sets if item.rendered]
+    failing = [(item.name, item.error) for item in ours if item.error]
+    for name, message in failing:
+        annotate = facts.in_argocd("annotate", "--overwrite", "applicationset", name)
+        # Argo CD reconciles when an annotation changes, and removes this one only after success, so the value
+        # must be new each time.
+        fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # refreshes at once; else within 3 minutes"
+        if "placementdecisions" in message and "forbidden" in message:
+            fix = "add the ServiceAccount to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
+        elif _NO_CLUSTER.search(message):
+            fix = "write the clusters that joined into clusters/ (gitops-dsf import), and render"
+        yield error(f"ApplicationSet {name} generates nothing: {message}", fix)
+    yield ok(f"no error in {plural(len(ours), 'rendered ApplicationSet')}")
+
+
+def clusters(facts: Facts) -> Iterator[Finding]:
+    """Does Argo CD know every cluster that an application is, or could be, decided for?"""
+    # The data of a Secret is never read, where Argo CD has the cluster's name
+    # (docs/contributing/behaviour.md#cluster-secrets): its own name, its labels or an Application must tell.
+    decided, eligible = _pushed(facts)
+    secrets = facts.of(Source.CLUSTER_SECRETS)
+    refused = {
+        item.cluster: item.refusal for item in facts.inputs.applications if item.application and item.refusal
+    }
+    named = {name for name in eligible | refused.keys() if any(_names(secret, name) for secret in secrets)}
+    proven = {item.cluster for item in facts.inputs.applications} - refused.keys()
+    everyone = facts.inputs.snapshot.clusters.keys() | proven
+    spare = sum(not any(_names(secret, name) for name in everyone) for secret in secrets)
+    unproven = sorted(eligible - named - proven)
+    for name, reason in sorted(refused.items()):
+        yield error(f"Argo CD does not know {name}: {reason}", _add(name))
+    here = [name for name in unproven if name in decided and name not in refused]
+    there = [name for name in unproven if name not in decided and name not in refused]
+    for name in here if not spare else ():
+        yield error(
+            f"{name} is decided, and Argo CD has no cluster Secret for it: its application is silently"
+            " left out",
+            _add(name),
+        )
+    guessed = [*(here if spare else ()), *there]
+    if len(guessed) > spare:
+        without = (
+            f"at least {len(guessed) - spare} of {names_text(guessed)}" if spare else names_text(guessed)
+        )
+        yield warning(
+            f"Argo CD has no cluster Secret for {without}: an application that is decided for it is left out",
+            _add(guessed[0]),
+        )
+    elif guessed:
+        yield unknown(
+            f"{names_text(guessed)}: no Secret shows it in its name or a label; {spare} may hold it in their"
+            " data, which is not read",
+            "argocd cluster list  # NAME must be the name of the ManagedCluster",
+        )
+    known = f"Argo CD knows {plural(len(eligible), 'cluster')}: all that applications may be decided for"
+    yield ok(known if eligible else "no application is pushed")
+
+
+def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
+    """Clusters that a pushed application is decided for, and clusters that it could be decided for."""
+    pushed = {
+        f"{item.namespace}/{placement}"
+        for item in facts.inputs.application_sets
+        if item.rendered and not item.pulled
+        for placement in item.placements
+    }
+    views = [view for view in facts.overview.placements if view.placement in pushed]
+    decided = {name for view in views for name in view.decided or ()}
+    return decided, decided.union(*(facts.overview.eligible[view.placement] for view in views))
+
+
+def _names(secret: Object, cluster: str) -> bool:
+    metadata = secret["metadata"]
+    words = {*(metadata.get("labels") or {}).values(), *(metadata.get("annotations") or {}).values()}
+    usual = {
+        cluster,
+        f"cluster-{cluster}",
+        f"{cluster}-cluster",
+        f"{cluster}-secret",
+        f"{cluster}-cluster-secret",
+    }
+    return name_of(secret) in usual or cluster in words
+
+
+def _add(cluster: str) -> str:
+    return (
+        f"argocd cluster add {cluster} --name {cluster}  # the first is the cluster's context in your"
+        " kubeconfig"
+    )

@@ -1,4 +1,6 @@
-"""Checks Open Cluster Management: its version, feature gates and clusters, and the agents there."""
+"""Checks Open Cluster Management: its version, gates and clusters, the agents there, and the upstream addon
+(docs/contributing/behaviour.md#works-that-share-an-object).
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,14 +12,18 @@ from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
 from gitops_dsf.views.doctor.facts import (
     Facts,
+    Finding,
     Source,
     condition,
+    error,
     name_of,
     namespace_of,
+    ok,
     on_cluster,
+    unknown,
     version_of,
+    warning,
 )
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.wording import names_text, plural
 
 GROUPS: Final = {
@@ -149,3 +155,86 @@ def agents(facts: Facts) -> Iterator[Finding]:
                 why = f"{available.get('reason')}: {available.get('message')}"
             yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
     yield ok(f"{plural(len(states), 'agent')}, all Available")
+
+
+UPSTREAM_ADDON: Final = "dynamic-scoring-framework"
+"""The ClusterManagementAddOn of the upstream addon."""
+UPSTREAM_WORK: Final = "dynamic-scoring-config-manifestwork"
+"""Its ManifestWork in each cluster's namespace."""
+UPSTREAM_LABELS: Final = (
+    "app.kubernetes.io/name=dynamic-scoring-framework",
+    "app=dynamic-scoring-addon-controller",
+)
+"""The labels of its two Deployments: one writes works and status, the other installs its agents."""
+
+
+def upstream(facts: Facts) -> Iterator[Finding]:
+    """Does the upstream addon run beside ours?"""
+    ours = _ours(facts)
+    running = [
+        item for item in facts.of(Source.UPSTREAM_DEPLOYMENTS) if (item.get("spec") or {}).get("replicas", 1)
+    ]
+    definition = any(name_of(item) == UPSTREAM_ADDON for item in facts.of(Source.ADDON_DEFINITIONS))
+    theirs = sorted(namespace_of(item) for item in facts.of(Source.UPSTREAM_WORKS))
+    if not ours:
+        there = running or definition or theirs
+        yield ok(
+            "the upstream addon runs, and ours does not"
+            if there
+            else "neither the upstream addon nor ours is installed"
+        )
+        return
+    for item in running:
+        namespace, name = namespace_of(item), name_of(item)
+        fix = facts.command("-n", namespace, "scale", "deployment", name, "--replicas=0")
+        yield error(
+            f"the upstream controller {namespace}/{name} runs beside ours: both write the scoring ConfigMap"
+            " and the status",
+            fix,
+        )
+    if definition:
+        fix = facts.command("delete", "clustermanagementaddon", UPSTREAM_ADDON)
+        yield error(
+            f"the upstream add-on {UPSTREAM_ADDON} is installed beside ours: two agents publish the same"
+            " scores on each cluster",
+            fix,
+        )
+    if theirs:
+        both = sorted(set(theirs) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
+        commands = [
+            facts.command("-n", cluster, "delete", "manifestwork", UPSTREAM_WORK) for cluster in theirs[:5]
+        ]
+        what = (
+            f"writes the same ConfigMap as ours on {names_text(both)}"
+            if both
+            else f"is left on {names_text(theirs)}"
+        )
+        yield error(
+            f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied",
+            " && ".join(commands),
+        )
+    for item in facts.of(Source.SCORING_CONFIGS):
+        namespace, name = namespace_of(item), name_of(item)
+        yield warning(
+            f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once installed,"
+            " would start writing works",
+            facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)
+            + "  # config/ in git is what counts",
+        )
+    yield ok("no part of the upstream addon is on the hub")
+
+
+def _ours(facts: Facts) -> bool:
+    return bool(facts.of(Source.OUR_WORKS)) or any(
+        name_of(item) == ADDON_NAME for item in facts.of(Source.ADDON_DEFINITIONS)
+    )
+
+
+def delivers(facts: Facts) -> bool:
+    """Whether the upstream addon delivers in our place (delivery.mode UpstreamController)."""
+    needed = (Source.OUR_WORKS, Source.ADDON_DEFINITIONS, Source.UPSTREAM_DEPLOYMENTS)
+    if any(facts.missing(need) is not None for need in needed) or _ours(facts):
+        return False
+    return bool(facts.of(Source.UPSTREAM_DEPLOYMENTS)) or any(
+        name_of(item) == UPSTREAM_ADDON for item in facts.of(Source.ADDON_DEFINITIONS)
+    )

@@ -1,4 +1,4 @@
-"""Checks scorers and their scores: published, fresh, owned, and written by one program only."""
+"""Checks scorers and scores: published, fresh, owned, written by one program; and tokens of agents."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dsf_wire.constants import SCORE_PLURAL
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.hub.scores import DEAD, State
-from gitops_dsf.views.doctor.facts import Facts, on_cluster
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from gitops_dsf.views.doctor.facts import Facts, Finding, error, ok, on_cluster, unknown, warning
 from gitops_dsf.views.status import Part
 from gitops_dsf.wording import names_text, plural
 
@@ -215,3 +214,40 @@ def _show(facts: Facts, cluster: str, name: str) -> str:
 def _written_by_others(facts: Facts) -> set[tuple[str, str]]:
     """(cluster, name) of scores that another program owns."""
     return {*facts.inputs.foreign, *((cluster, name) for cluster, name, _ in facts.inputs.contested)}
+
+
+def tokens(facts: Facts) -> Iterator[Finding]:
+    """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
+    needing = [view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended]
+    # Without the masks, a missing score cannot be told from a masked one.
+    gone = DEAD | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
+    for view in needing:
+        absent = sorted(
+            name for state in gone for name in view.unusual.get(state, ()) if name in view.expected
+        )
+        if view.scorer.on_hub:
+            # Its Secrets are on the hub, but doctor has no right to read Secrets there.
+            if absent:
+                names = view.scorer.secrets
+                yield warning(
+                    f"{view.scorer.name}, which runs on the hub, has no score on {names_text(absent)} and"
+                    f" needs Secret {', '.join(names)} in namespace {facts.hub_namespace}",
+                    facts.command("-n", facts.hub_namespace, "get", "secret", *names),
+                )
+            continue
+        by_secrets: dict[tuple[str, ...], list[str]] = {}
+        for name in absent:
+            cluster = facts.inputs.snapshot.clusters.get(name)
+            needed = view.scorer.secrets_on(cluster.labels if cluster is not None else {})
+            by_secrets.setdefault(needed, []).append(name)
+        for secrets, clusters in by_secrets.items():
+            if not secrets:
+                continue
+            yield warning(
+                f"{view.scorer.name} has no score on {names_text(clusters)} and needs Secret"
+                f" {', '.join(secrets)} there, which the hub cannot see",
+                on_cluster(clusters[0], f"get secret {' '.join(secrets)}"),
+            )
+    known = f"{plural(len(needing), 'scorer')} with a token, and no score missing"
+    scorers = known if needing else "no scorer needs a token"
+    yield ok(f"{scorers}; Secrets of clusters are not visible from the hub")

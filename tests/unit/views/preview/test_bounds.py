@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.simulator import simulate
-from gitops_dsf.views.preview.nextscores import Unknown, certainty
+from gitops_dsf.views.preview.transition import Unknown, certainty
 from tests.support.hubobjects import NOW, binding, cluster, global_set, placement, score, stamp
 
 NAMES = ("a", "b", "c", "d")

@@ -9,9 +9,9 @@ import yaml
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pipeline import check
-from gitops_dsf.views.preview.nextscores import next_scores
+from gitops_dsf.views.preview.fleet import FleetVersion, version_of
 from gitops_dsf.views.preview.scorers import rescored, scorer_changes
-from gitops_dsf.views.preview.version import FleetVersion, version_of
+from gitops_dsf.views.preview.transition import next_scores
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer
 from tests.support.rendering import metric_source
 

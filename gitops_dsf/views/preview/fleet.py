@@ -1,5 +1,4 @@
-"""The future state of the hub: rendered Placements and bindings, the inventory's clusters and sets, and the
-snapshot.
+"""A valid fleet repository, whose values are compared without rendering, and the hub that it leads to.
 
 If both know something: Placements and bindings come from the repository. Labels, taints, claims and resources
 of a cluster come from the hub, field by field, because OCM reads those. Clusters that only one side knows are
@@ -7,6 +6,8 @@ included.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -14,18 +15,109 @@ from msgspec import Struct
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub import objects as hub
+from gitops_dsf.hub.applications import placements_followed
+from gitops_dsf.hub.maintenance import Maintenance
 from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.placements import resources_read, without_score_predicates
+from gitops_dsf.hub.scorers import counted_span
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
+from gitops_dsf.pipeline import Checked
+from gitops_dsf.plan import Plan
+from gitops_dsf.render.delivery import delivery
+from gitops_dsf.render.tree import shared_objects
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.targets import on_the_hub
+from gitops_dsf.resolve.types import Resolved
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
-from gitops_dsf.views.preview.version import FleetVersion
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetVersion:
+    """A resolved and planned fleet repository. It is never changed."""
+
+    resolved: Resolved
+    plan: Plan
+
+    @cached_property
+    def delivered(self) -> tuple[Object, ...]:
+        """ManagedClusterSetBindings, Placements and ApplicationSets as Argo CD would apply them."""
+        return tuple(delivery(self.plan))
+
+    @cached_property
+    def spans(self) -> Mapping[str, tuple[int, int]]:
+        """The lowest and highest score that OCM can count, by name of the AddOnPlacementScore."""
+        return {
+            item.resource_name: counted_span(item.published, item.spec.default_score)
+            for item in self.resolved.scorers
+        }
+
+    @cached_property
+    def maintenance(self) -> tuple[Maintenance, ...]:
+        """Maintenance as the reconciler reads it."""
+        return tuple(map(on_the_hub, self.resolved.maintenance))
+
+    @cached_property
+    def placements(self) -> Mapping[str, Object]:
+        found = [(item["metadata"], item) for item in self.delivered if item["kind"] == "Placement"]
+        return dict(sorted((f"{metadata['namespace']}/{metadata['name']}", item) for metadata, item in found))
+
+    @cached_property
+    def followers(self) -> Mapping[str, tuple[str, ...]]:
+        """The sorted names of the ApplicationSets, in its namespace, that follow each Placement."""
+        found: dict[str, set[str]] = {key: set() for key in self.placements}
+        for item in self.delivered:
+            if item["kind"] == "ApplicationSet":
+                metadata = item["metadata"]
+                for name in placements_followed(item["spec"].get("generators")):
+                    found.setdefault(f"{metadata['namespace']}/{name}", set()).add(metadata["name"])
+        return {key: tuple(sorted(names)) for key, names in found.items()}
+
+    @cached_property
+    def bindings(self) -> tuple[Object, ...]:
+        return tuple(item for item in self.delivered if item["kind"] == "ManagedClusterSetBinding")
+
+    @cached_property
+    def objects(self) -> Mapping[str, Object]:
+        """Rendered objects by path, without those of single clusters."""
+        return shared_objects(self.plan)
+
+    @cached_property
+    def scorers(self) -> Mapping[str, EffectiveScorer]:
+        return {item.name: item for item in self.resolved.scorers}
+
+    @cached_property
+    def by_resource(self) -> Mapping[str, EffectiveScorer]:
+        """Scorers by the name of the AddOnPlacementScore that they publish."""
+        return {
+            item.resource_name: item
+            for item in self.resolved.scorers
+            if item.spec.score_destination == "AddOnPlacementScore"
+        }
+
+    @cached_property
+    def cluster_names(self) -> frozenset[str]:
+        return frozenset(item.metadata.name for item in self.resolved.clusters)
+
+
+def version_of(checked: Checked) -> FleetVersion | None:
+    """Returns None if the repository has errors."""
+    if checked.resolved is None or checked.plan is None:
+        return None
+    return FleetVersion(resolved=checked.resolved, plan=checked.plan)
 
 
 class PreviewError(GitopsDsfError):
     """The repository and the hub data contain objects that no hub would accept."""
+
+
+class UnreadableMovesError(GitopsDsfError):
+    """The hub's ledger of moves cannot be read."""
 
 
 def hub_state(
@@ -64,6 +156,14 @@ def hub_state(
     except SimulatorInputError as error:
         msg = f"no hub would accept this: {error}"
         raise PreviewError(msg) from error
+
+
+def stored_moves(snapshot: Snapshot | None) -> StoredMoves:
+    """The ledger and the queue of the hub. Raises UnreadableMovesError."""
+    try:
+        return read_moves(snapshot.moves if snapshot else None)
+    except MovesError as error:
+        raise UnreadableMovesError(str(error)) from error
 
 
 def resources_ranked(
