@@ -6,7 +6,7 @@ fast; the first application imports prometheus_client.
 """
 
 from dsf_scorer.app import ScorerApp
-from dsf_scorer.decorators import batch_scorer, scorer
+from dsf_scorer.definition import batch_scorer, scorer
 from dsf_scorer.errors import DefinitionError, RefusedError, ScorerError
 from dsf_scorer.series import Series
 from dsf_scorer.settings import Settings

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from dsf_scorer import settings
-from dsf_scorer.definition import Definition
 from dsf_scorer.errors import RefusedError
 from dsf_scorer.function import Function, Scored
 from dsf_scorer.settings import Settings
+from dsf_wire.scoring import ScorerConfig
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class ScorerApp:
     def __init__(
         self,
         *,
-        definition: Definition,
+        config: ScorerConfig,
         function: Function,
         settings: Settings,
         clock: Callable[[], float] = time.perf_counter,
@@ -120,10 +121,11 @@ class ScorerApp:
         # Importing the package needs no extra, so tools that only name or check a scorer work without one.
         from dsf_scorer.metrics import Metrics  # noqa: PLC0415
 
-        self.definition = definition
+        self.path, self._config = config.scoring.path, config
+        self._name = config.scoring.params.name
         self.settings = settings
         self._function = function
-        self._metrics = Metrics(score_name=definition.name)
+        self._metrics = Metrics(score_name=self._name)
         self._clock = clock
         self._places = asyncio.Semaphore(settings.max_concurrent)
         self._waiting = 0
@@ -143,21 +145,26 @@ class ScorerApp:
     async def _respond(self, scope: Scope, receive: Receive) -> Response | None:
         prefix, path = path_of(scope)
         method = scope["method"]
-        if path == self.definition.path:
+        if path == self.path:
             if method != "POST":
                 return _not_allowed("POST", f"{path} is answered on POST")
             return await self._measured(scope, receive)
         pages: dict[str, Callable[[], Response]] = {
-            "/config": lambda: Response(body=msgspec.json.encode(self.definition.config(prefix=prefix))),
+            "/config": lambda: Response(body=self._page(prefix)),
             "/healthz": self._health,
             "/metrics": lambda: Response(body=self._metrics.text(), content_type=self._metrics.content_type),
         }
         if path not in pages:
-            known = ", ".join([f"POST {self.definition.path}", *(f"GET {page}" for page in pages)])
+            known = ", ".join([f"POST {self.path}", *(f"GET {page}" for page in pages)])
             return failure(404, f"there is no {path[:200]} here; this scoring API answers {known}")
         if method not in {"GET", "HEAD"}:
             return _not_allowed("GET, HEAD", f"{path} is answered on GET")
         return pages[path]()
+
+    def _page(self, prefix: str) -> bytes:
+        """The /config page. The prefix is the path at which another application mounts this one."""
+        scoring = structs.replace(self._config.scoring, path=prefix + self.path)
+        return msgspec.json.encode(structs.replace(self._config, scoring=scoring))
 
     def _health(self) -> Response:
         try:
@@ -186,7 +193,7 @@ class ScorerApp:
         except ClientGone:
             return None
         except Exception as error:  # noqa: BLE001 - the author's code may raise anything; the server must go on
-            _log.exception("scorer %s: the scoring function failed", self.definition.name)
+            _log.exception("scorer %s: the scoring function failed", self._name)
             return failure(
                 500,
                 f"the scoring function failed with {type(error).__name__}; the scorer's log has the"
@@ -199,7 +206,7 @@ class ScorerApp:
         self._metrics.scored(scored)
         if scored.dropped:
             text = "scorer %s: dropped %d scores that were not finite"
-            _log.warning(text, self.definition.name, scored.dropped)
+            _log.warning(text, self._name, scored.dropped)
         return Response(body=scored.body)
 
     async def _in_turn(self, scope: Scope, receive: Receive) -> Scored:
@@ -239,9 +246,7 @@ class ScorerApp:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 if not (self.settings.token or self.settings.token_file):
-                    _log.warning(
-                        "scorer %s: no token is set, so every caller is served", self.definition.name
-                    )
+                    _log.warning("scorer %s: no token is set, so every caller is served", self._name)
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 await send({"type": "lifespan.shutdown.complete"})

@@ -1,9 +1,14 @@
-"""The definition of a scorer: the content of /config, checked when its module is imported."""
+"""``@scorer`` and ``@batch_scorer``: a function becomes a scoring API, whose /config is checked on import."""
 
-from dataclasses import dataclass
-from typing import Final
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
 
+from dsf_scorer.app import ScorerApp
 from dsf_scorer.errors import DefinitionError
+from dsf_scorer.function import BatchFunction, EachFunction, Function
+from dsf_scorer.settings import Settings
 from dsf_wire.constants import MAX_POINTS
 from dsf_wire.scoring import ConfigParams, ConfigScoring, ConfigScoringParams, ConfigSource, ScorerConfig
 
@@ -13,82 +18,107 @@ MAX_NAME: Final = 253
 MAX_SECONDS: Final = 31_536_000
 """One year: the longest range, step and interval that a DynamicScorer accepts."""
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-@dataclass(frozen=True, kw_only=True)
-class Definition:
-    """Name, metrics and interval of a scorer. An empty query means that it needs no metrics (source type
-    None). Raises DefinitionError with all mistakes.
+
+class Decorator(Generic[F]):
+    """Turns a function into a scoring API. By default its docstring is the description, and settings are in
+    the environment. Without a query it needs no metrics. Raises DefinitionError with all mistakes.
     """
 
-    name: str
-    """Score name (wire: scoring.params.name)."""
-    description: str = ""
-    query: str = ""
-    """PromQL; several expressions are joined by ``;``."""
-    range_seconds: int = 0
-    step_seconds: int = 0
-    interval_seconds: int = 60
-    source_host: str = ""
-    """URL of the metric source for a managed cluster. Usually the DynamicScorer sets it."""
-    source_path: str = ""
-    path: str = DEFAULT_PATH
-    """Path of the scoring endpoint, which answers POST requests."""
+    def __init__(self, *, each: bool) -> None:
+        self._each = each
 
-    def __post_init__(self) -> None:
-        problems = [*self._naming(), *self._cadence()]
-        if problems:
-            raise DefinitionError(f"scorer {self.name!r}: " + "; ".join(problems))
+    def __call__(
+        self,
+        *,
+        name: str,
+        interval_seconds: int,
+        query: str = "",
+        range_seconds: int = 0,
+        step_seconds: int = 0,
+        description: str = "",
+        source_host: str = "",
+        source_path: str = "",
+        path: str = DEFAULT_PATH,
+        settings: Settings | None = None,
+    ) -> Callable[[F], ScorerApp]:
+        """The decorator for one function; its arguments are what /config says (docs/scores/scorers.md)."""
 
-    def _naming(self) -> list[str]:
-        problems = []
-        if not self.name.strip():
-            problems.append("name is empty; it becomes the score name that Placements refer to")
-        if len(self.name) > MAX_NAME:
-            problems.append(f"name has {len(self.name)} characters; {MAX_NAME} are allowed")
-        if not self.path.startswith("/") or "?" in self.path or "#" in self.path:
-            problems.append(f"path {self.path!r} must start with / and hold neither ? nor #")
-        if self.path in RESERVED_PATHS:
-            problems.append(f"path {self.path} is taken by the SDK; choose another such as {DEFAULT_PATH}")
-        return problems
-
-    def _cadence(self) -> list[str]:
-        problems = []
-        if not 1 <= self.interval_seconds <= MAX_SECONDS:
-            problems.append(f"interval_seconds is {self.interval_seconds}; write 1 to {MAX_SECONDS}")
-        if not self.query.strip():
-            if self.range_seconds or self.step_seconds:
-                problems.append("range_seconds and step_seconds need a query")
-            return problems
-        if not 0 <= self.range_seconds <= MAX_SECONDS:
-            problems.append(
-                f"range_seconds is {self.range_seconds}; write 0 (the present value) to {MAX_SECONDS}"
+        def decorate(function: F) -> ScorerApp:
+            config = ScorerConfig(
+                name=name,
+                description=description or _summary(function),
+                source=ConfigSource(
+                    type="Prometheus" if query.strip() else "None",
+                    host=source_host,
+                    path=source_path,
+                    params=ConfigParams(query=query, range=range_seconds, step=step_seconds),
+                ),
+                scoring=ConfigScoring(
+                    path=path, params=ConfigScoringParams(name=name, interval=interval_seconds)
+                ),
             )
-        if not 1 <= self.step_seconds <= MAX_SECONDS:
-            problems.append(
-                f"step_seconds is {self.step_seconds}; write the seconds between two points, 1 to"
-                f" {MAX_SECONDS}"
+            check_definition(config)
+            return ScorerApp(
+                config=config,
+                function=Function(function, each=self._each),
+                settings=settings if settings is not None else Settings.from_environment(os.environ),
             )
-        elif self.range_seconds // self.step_seconds >= MAX_POINTS:
-            points = self.range_seconds // self.step_seconds + 1
-            problems.append(
-                f"range_seconds / step_seconds asks for {points} points per series; Prometheus refuses more"
-                f" than {MAX_POINTS}"
-            )
-        return problems
 
-    def config(self, *, prefix: str = "") -> ScorerConfig:
-        """Returns the /config page. The prefix is the path at which another application mounts this one."""
-        return ScorerConfig(
-            name=self.name,
-            description=self.description,
-            source=ConfigSource(
-                type="Prometheus" if self.query.strip() else "None",
-                host=self.source_host,
-                path=self.source_path,
-                params=ConfigParams(query=self.query, range=self.range_seconds, step=self.step_seconds),
-            ),
-            scoring=ConfigScoring(
-                path=prefix + self.path,
-                params=ConfigScoringParams(name=self.name, interval=self.interval_seconds),
-            ),
+        return decorate
+
+
+scorer: Final = Decorator[EachFunction](each=True)
+"""For functions ``(series) -> score`` or ``(series, arguments) -> score``; None means no score for that
+series. Each result has the labels of its series.
+"""
+
+batch_scorer: Final = Decorator[BatchFunction](each=False)
+"""For functions that take all series at once: ``(list of series[, arguments]) -> iterable of Score``. Use it
+for scores that need several series (a price and a size, power and throughput) or no series (no query).
+"""
+
+
+def _summary(function: Callable[..., Any]) -> str:
+    """The first paragraph of the docstring, on one line."""
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+
+
+def check_definition(config: ScorerConfig) -> None:
+    """Raises DefinitionError with all mistakes. Without a query a scorer needs no metrics."""
+    name, path, interval = config.scoring.params.name, config.scoring.path, config.scoring.params.interval
+    asked = config.source.params
+    problems = []
+    if not name.strip():
+        problems.append("name is empty; it becomes the score name that Placements refer to")
+    if len(name) > MAX_NAME:
+        problems.append(f"name has {len(name)} characters; {MAX_NAME} are allowed")
+    if not path.startswith("/") or "?" in path or "#" in path:
+        problems.append(f"path {path!r} must start with / and hold neither ? nor #")
+    if path in RESERVED_PATHS:
+        problems.append(f"path {path} is taken by the SDK; choose another such as {DEFAULT_PATH}")
+    if not 1 <= interval <= MAX_SECONDS:
+        problems.append(f"interval_seconds is {interval}; write 1 to {MAX_SECONDS}")
+    if asked.query.strip():
+        problems += _asking(asked)
+    elif asked.range or asked.step:
+        problems.append("range_seconds and step_seconds need a query")
+    if problems:
+        raise DefinitionError(f"scorer {name!r}: " + "; ".join(problems))
+
+
+def _asking(asked: ConfigParams) -> list[str]:
+    problems = []
+    if not 0 <= asked.range <= MAX_SECONDS:
+        problems.append(f"range_seconds is {asked.range}; write 0 (the present value) to {MAX_SECONDS}")
+    if not 1 <= asked.step <= MAX_SECONDS:
+        step = f"step_seconds is {asked.step}; write the seconds between two points, 1 to {MAX_SECONDS}"
+        problems.append(step)
+    elif asked.range // asked.step >= MAX_POINTS:
+        points = asked.range // asked.step + 1
+        problems.append(
+            f"range_seconds / step_seconds asks for {points} points per series; Prometheus refuses more than"
+            f" {MAX_POINTS}"
         )
+    return problems

@@ -75,7 +75,7 @@ def ask(
     headers = {"content-type": "application/json"}
     if token:
         headers["authorization"] = f"Bearer {token}"
-    return send(app, "POST", app.definition.path, body=msgspec.json.encode(body), headers=headers)
+    return send(app, "POST", app.path, body=msgspec.json.encode(body), headers=headers)
 
 
 def send(

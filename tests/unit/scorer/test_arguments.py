@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dsf_scorer import DefinitionError, Series, scorer
-from dsf_scorer.definition import Definition
+from dsf_scorer import DefinitionError, ScorerApp, Series, batch_scorer, scorer
 from dsf_scorer.testing import ask, series
 
 
@@ -114,6 +113,10 @@ GOOD: dict[str, Any] = {
 }
 
 
+def defined(**how: Any) -> ScorerApp:
+    return batch_scorer(**how)(lambda _: [])
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -126,7 +129,7 @@ GOOD: dict[str, Any] = {
     ],
 )
 def test_good_definitions(change: dict[str, Any]) -> None:
-    assert Definition(**(GOOD | change)).config().scoring.params.name == "cpu"
+    assert ask(defined(**(GOOD | change)), []).scores == []
 
 
 @pytest.mark.parametrize(
@@ -147,11 +150,11 @@ def test_good_definitions(change: dict[str, Any]) -> None:
 )
 def test_a_mistake_is_named(change: dict[str, Any], text: str) -> None:
     with pytest.raises(DefinitionError) as caught:
-        Definition(**(GOOD | change))
+        defined(**(GOOD | change))
     assert text in str(caught.value)
 
 
 def test_all_mistakes_are_named_together() -> None:
     with pytest.raises(DefinitionError) as caught:
-        Definition(name="", path="x", query="up", interval_seconds=-1)
+        defined(name="", path="x", query="up", interval_seconds=-1)
     assert str(caught.value).count(";") >= 3

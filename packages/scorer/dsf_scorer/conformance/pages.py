@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, get_type_hints
 
 import msgspec
+from msgspec import structs
 
 from dsf_scorer.conformance.exchange import (
     ERROR,
@@ -16,7 +17,7 @@ from dsf_scorer.conformance.exchange import (
     split_http,
     trouble,
 )
-from dsf_scorer.definition import DEFAULT_PATH, Definition
+from dsf_scorer.definition import DEFAULT_PATH, check_definition
 from dsf_scorer.errors import DefinitionError, UsageError
 from dsf_wire import query
 from dsf_wire.scorename import sanitise
@@ -115,15 +116,16 @@ def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
         if part.path and not part.path.startswith("/"):
             message = f"{section}.path {part.path!r} does not start with /"
             yield Finding(f"config.{section}-path", WARNING, message, f"write /{part.path}")
+    # Without a range only the present value is asked for, and the step has no meaning.
+    step = source.params.step or int(asks and not source.params.range)
+    path = f"/{scoring.path.lstrip('/')}" if scoring.path else DEFAULT_PATH
     try:
-        Definition(
-            name=name,
-            query=source.params.query,
-            range_seconds=source.params.range,
-            # Without a range only the present value is asked for, and the step has no meaning.
-            step_seconds=source.params.step or int(asks and not source.params.range),
-            interval_seconds=scoring.params.interval,
-            path=f"/{scoring.path.lstrip('/')}" if scoring.path else DEFAULT_PATH,
+        check_definition(
+            structs.replace(
+                page,
+                source=structs.replace(source, params=structs.replace(source.params, step=step)),
+                scoring=structs.replace(scoring, path=path),
+            )
         )
     except DefinitionError as problem:
         hint = "source.params has range and step, scoring.params name and interval"
