@@ -1,23 +1,27 @@
-"""/metrics, /healthz and /readyz on the program's event loop, so liveness fails if the loop hangs."""
+"""/metrics, /healthz and /readyz on the program's event loop, so liveness fails if the loop hangs. A
+connection has one request, as those of probes have.
+"""
 
 import asyncio
 import http
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-import h11
-
 log = logging.getLogger(__name__)
 
-IDLE_SECONDS: Final = 75.0
+REQUEST_SECONDS: Final = 75.0
+"""A peer must send its request within this time."""
 WRITE_SECONDS: Final = 30.0
 """A peer must read its answer within this time. After it the connection is closed."""
 MAX_CONNECTIONS: Final = 256
-"""Above it the connection that idles longest, or else the oldest, makes room, so probes get through."""
-READ_SIZE: Final = 16 * 1024
+"""Above it the oldest connection makes room, so that probes get through."""
+MAX_REQUEST: Final = 16 * 1024
+_REQUEST: Final = re.compile(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n")
+_ACCEPT: Final = re.compile(rb"\r\naccept:([^\r\n]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,114 +45,73 @@ class PageServer:
     metrics: Callable[[str], Awaitable[Page]]
     ready: Callable[[], Page]
     write_seconds: float = WRITE_SECONDS
+    connections: dict[asyncio.Task[None], None] = field(init=False, default_factory=dict)
+    """The open ones, the oldest first."""
     _scraping: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     """One scrape at a time: a probe waits for one, and not for one of each connection."""
     _server: asyncio.Server | None = field(init=False, default=None)
-    _open: dict[asyncio.Task[None], None] = field(init=False, default_factory=dict)
-    """Connections, the oldest first."""
-    _silent: dict[asyncio.Task[None], None] = field(init=False, default_factory=dict)
-    """Connections that wait for a request. The one that waits longest is first."""
-
-    @property
-    def connections(self) -> int:
-        """Number of open connections."""
-        return len(self._open)
 
     async def start(self) -> None:
         """Starts to listen. Raises OSError if the address cannot be bound."""
-        self._server = await asyncio.start_server(self._accepted, self.host or None, self.port)
+        self._server = await asyncio.start_server(
+            self._accepted, self.host or None, self.port, limit=MAX_REQUEST
+        )
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        for task in list(self._open):
+        for task in list(self.connections):
             task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await asyncio.gather(*self.connections, return_exceptions=True)
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is None:
-            writer.close()
-            return
-        if len(self._open) >= MAX_CONNECTIONS:
-            self._close_one()
-        self._open[task] = None
+        assert task is not None  # noqa: S101 - asyncio runs this as a task
+        if len(self.connections) >= MAX_CONNECTIONS:
+            oldest = next(iter(self.connections))
+            del self.connections[oldest]
+            oldest.cancel()
+        self.connections[task] = None
         try:
-            await self._serve(reader, writer, task=task)
-            writer.close()
+            async with asyncio.timeout(REQUEST_SECONDS):
+                request = await reader.readuntil(b"\r\n\r\n")
             async with asyncio.timeout(self.write_seconds):
+                await self._answer(request, writer)
+                writer.close()
                 await writer.wait_closed()
-        except (OSError, TimeoutError, h11.ProtocolError, asyncio.CancelledError):
+        except (OSError, EOFError, asyncio.LimitOverrunError, asyncio.CancelledError):
             log.debug("a connection ended early", exc_info=True)
         finally:
             # Drop the connection and unsent bytes of a peer that stopped reading.
             writer.transport.abort()
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
-            self._open.pop(task, None)
+            self.connections.pop(task, None)
 
-    def _close_one(self) -> None:
-        oldest = next(iter(self._silent or self._open))
-        self._silent.pop(oldest, None)
-        del self._open[oldest]
-        oldest.cancel()
-
-    async def _serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, task: asyncio.Task[None]
-    ) -> None:
-        connection = h11.Connection(h11.SERVER)
-        while True:
-            self._silent[task] = None
-            try:
-                request = await self._request(connection, reader)
-            finally:
-                self._silent.pop(task, None)
-            if request is None:
-                return
-            async with asyncio.timeout(self.write_seconds):
-                await self._answer(connection, request, writer)
-            if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
-                return
-            connection.start_next_cycle()
-            await asyncio.sleep(0)  # requests that were sent ahead wait for other connections
-
-    async def _request(self, connection: h11.Connection, reader: asyncio.StreamReader) -> h11.Request | None:
-        request: h11.Request | None = None
-        async with asyncio.timeout(IDLE_SECONDS):
-            while True:
-                event = connection.next_event()
-                if event is h11.NEED_DATA:
-                    connection.receive_data(await reader.read(READ_SIZE))
-                elif isinstance(event, h11.Request):
-                    request = event
-                elif isinstance(event, h11.EndOfMessage):
-                    return request
-                elif isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
-                    return None
-
-    async def _answer(
-        self, connection: h11.Connection, request: h11.Request, writer: asyncio.StreamWriter
-    ) -> None:
-        if request.method not in {b"GET", b"HEAD"}:
-            page = Page(status=405, parts=[b"only GET is served here\n"], headers={"Allow": "GET, HEAD"})
+    async def _answer(self, request: bytes, writer: asyncio.StreamWriter) -> None:
+        found = _REQUEST.match(request)
+        if found is None:
+            return
+        method, target = found.groups()
+        if method in {b"GET", b"HEAD"}:
+            accept = _ACCEPT.search(request)
+            path = target.decode("latin-1").partition("?")[0]
+            page = await self._page(path, accept=accept[1].decode("latin-1") if accept is not None else "")
         else:
-            path = request.target.decode("latin-1").partition("?")[0]
-            accept = dict(request.headers).get(b"accept", b"")
-            page = await self._page(path, accept=accept.decode("latin-1"))
-        length = sum(len(part) for part in page.parts)
-        head = [("Content-Type", page.content_type), ("Content-Length", str(length)), *page.headers.items()]
-        start = h11.Response(
-            status_code=page.status, reason=http.HTTPStatus(page.status).phrase, headers=head
-        )
-        writer.write(connection.send(start) or b"")
-        if request.method != b"HEAD":
-            for part in page.parts:
-                # With Content-Length, h11 passes data through unchanged, so the parts are not copied.
-                for piece in connection.send_with_data_passthrough(h11.Data(data=part)) or []:
-                    writer.write(piece)
-                await writer.drain()
-        writer.write(connection.send(h11.EndOfMessage()) or b"")
+            page = Page(status=405, parts=[b"only GET is served here\n"], headers={"Allow": "GET, HEAD"})
+        headers = {
+            "Content-Type": page.content_type,
+            "Content-Length": str(sum(len(part) for part in page.parts)),
+            "Connection": "close",
+            **page.headers,
+        }
+        head = [f"HTTP/1.1 {page.status} {http.HTTPStatus(page.status).phrase}"]
+        head += [f"{name}: {value}" for name, value in headers.items()]
+        writer.write(("\r\n".join(head) + "\r\n\r\n").encode("latin-1"))
+        for part in page.parts if method != b"HEAD" else ():
+            writer.write(part)
+            await writer.drain()
         await writer.drain()
 
     async def _page(self, path: str, *, accept: str) -> Page:
