@@ -264,7 +264,7 @@ class Hub:
         rest = f',"continue":"{end}","remainingItemCount":{left}' if left else ""
         moves = [] if left or only else map(json.dumps, self.moves.values())
         items = ",".join([*map(self.score, numbers[start:end]), *moves])
-        return f'{{"metadata":{{"resourceVersion":"{self.version}"{rest}}},"items":[{items}]}}'.encode()
+        return f'{{"items":[{items}],"metadata":{{"resourceVersion":"{self.version}"{rest}}}}}'.encode()
 
     async def _changes(self, kind: str) -> AsyncIterator[bytes]:
         """The events of a watch."""

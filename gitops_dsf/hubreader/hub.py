@@ -137,10 +137,9 @@ class Hub:
             if page is None:
                 return
             try:
-                listed = msgspec.json.decode(page.content, type=of)
+                listed = msgspec.json.decode(page, type=of)
             except (msgspec.DecodeError, UnicodeDecodeError):
-                listed = self.decode(path, page.content, ListPage)
-            page.taken(count=len(listed.items or ()), more=listed.metadata.more)
+                listed = self.decode(path, page, ListPage)
             yield from listed.items or ()
 
     def lacks(self, part: Unread) -> str:

@@ -1,6 +1,7 @@
 """What API servers answer: errors, pages of lists, and events of watches."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -78,6 +79,13 @@ class Paging:
             self._limit = max(1, min(MOST_PAGE, self._limit * 2, PAGE_BYTES * count // size))
         self._more = more or None
 
+    def arrived(self, content: bytearray) -> None:
+        """Call this instead when a page is there, and its items are decoded later. A page that is not the
+        last one has as many as were asked for.
+        """
+        more = _more(content)
+        self.taken(size=len(content), count=self._limit if more else 0, more=more)
+
 
 class WatchEvent(msgspec.Struct, frozen=True):
     """One event of a watch."""
@@ -98,6 +106,26 @@ class ListMetadata(
     """Continue token of the next page; empty on the last one."""
     remaining: int | None = None
     """Objects of the pages that follow, if the server says it."""
+
+
+class _Ends(msgspec.Struct, frozen=True):
+    """A list without its items."""
+
+    metadata: ListMetadata
+
+
+def _more(content: bytearray) -> str:
+    """The continue token of a page; empty on the last one, and if this is no page.
+
+    Lists of custom resources have their metadata after the items, typed lists before them. Only if it is in
+    neither place, the whole page is read.
+    """
+    before = content[: content.find(b'"items":')].rstrip(b", \n") + b"}"
+    after = b"{" + content[content.rfind(b"]") + 1 :].lstrip(b", \n")
+    for part in (before, after, content):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            return msgspec.json.decode(part, type=_Ends).metadata.more
+    return ""
 
 
 class ListPage(msgspec.Struct, frozen=True):

@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -15,22 +14,6 @@ from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import Clock, HubClock, SystemClock
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """A page of a list, not decoded. Call ``taken`` before you ask for the next page."""
-
-    content: bytearray
-    paging: Paging
-    request_next: Callable[[], None] = lambda: None
-
-    def taken(self, *, count: int, more: str) -> None:
-        """Tells the number of objects in the page and its continue token. The next page is requested now, so
-        that the server works on it while the caller works on this one.
-        """
-        self.paging.taken(size=len(self.content), count=count, more=more)
-        self.request_next()
 
 
 class BlockingApiServer:
@@ -92,24 +75,26 @@ class BlockingApiServer:
         call = self._server.request(method, path, params=params, body=body, content_type=content_type)
         return self._started(call).result()
 
-    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
-        """Yields the pages of a list. Raises ApiError; status 410 means that the list must be read again."""
+    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[bytearray]:
+        """Yields the pages of a list, not decoded. The next one is requested before the caller works on this
+        one. Raises ApiError; status 410 means that the list must be read again.
+        """
         paging = Paging(selector)
-        coming: list[Future[bytearray | None]] = []
 
-        def request_next() -> None:
-            if paging.params() is not None:
-                coming.append(self._started(self._server.page(path, paging, accept=accept)))
+        def call() -> Coroutine[Any, Any, bytearray | None]:
+            return self._server.page(path, paging, accept=accept)
 
+        coming = self._started(call())
         while paging.params() is not None:
-            content = self._answer(
-                lambda: self._server.page(path, paging, accept=accept),
-                started=coming.pop() if coming else None,
-            )
+            content = self._answer(call, started=coming)
             if content is None:
                 paging.too_large(path)
             else:
-                yield Page(content=content, paging=paging, request_next=request_next)
+                paging.arrived(content)
+            if paging.params() is not None:
+                coming = self._started(call())
+            if content is not None:
+                yield content
 
     async def _end(self) -> None:
         await self._server.close()

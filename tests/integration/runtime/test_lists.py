@@ -6,7 +6,7 @@ import json
 import ssl
 import threading
 import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -16,7 +16,7 @@ from dsf_runtime import apianswers
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import PAGE
 from dsf_runtime.apiserver import FULL_READ_BYTES, ApiServer
-from dsf_runtime.blocking import BlockingApiServer, Page
+from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 
 PATH = "/apis/example.com/v1/things"
@@ -24,8 +24,18 @@ SMALL = 1 << 18
 """Bytes of a page, where a test needs many pages."""
 
 
+FORMS = (
+    b'{"items":[%(items)b],"kind":"ThingList","metadata":{%(metadata)b}}',
+    b'{"kind":"ThingList","metadata":{%(metadata)b},"items":[%(items)b]}\n',
+    b'{"items" : [%(items)b], "metadata" : {%(metadata)b, "selfLink": "]"}}',
+)
+"""Of custom resources, of typed lists, and of a server that writes for people."""
+
+
 class Things:
-    """A collection with objects of the given sizes. The API server limits its pages by number of objects."""
+    """A collection with objects of the given sizes. The API server limits its pages by number of objects.
+    They have all FORMS in turn.
+    """
 
     def __init__(self, sizes: list[int]) -> None:
         self.sizes = sizes
@@ -40,7 +50,9 @@ class Things:
             for number in range(start, end)
         ]
         more = b',"continue":"%d"' % end if end < len(self.sizes) else b""
-        return Reply(body=b'{"metadata":{"resourceVersion":"7"%b},"items":[%b]}' % (more, b",".join(items)))
+        metadata = b'"resourceVersion":"7"%b' % more
+        form = FORMS[len(self.limits) % len(FORMS)]
+        return Reply(body=form % {b"items": b",".join(items), b"metadata": metadata})
 
 
 class Meta(msgspec.Struct):
@@ -57,13 +69,15 @@ class Some(msgspec.Struct):
     items: list[Thing]
 
 
+def names(page: bytearray) -> list[str]:
+    return [item.metadata.name for item in msgspec.json.decode(page, type=Some).items]
+
+
 def read_by_people(url: str) -> list[str]:
     found = list[str]()
     with people(url) as server:
         for page in server.pages(PATH):
-            some = msgspec.json.decode(page.content, type=Some)
-            found += [item.metadata.name for item in some.items]
-            page.taken(count=len(some.items), more=some.metadata.more)
+            found += names(page)
     return found
 
 
@@ -108,14 +122,6 @@ def people(url: str) -> BlockingApiServer:
     return BlockingApiServer(load=lambda: access, user_agent="test", timeout_seconds=20)
 
 
-def first_page(pages: Iterator[Page]) -> list[str]:
-    """Reads it as the caller of a list does."""
-    page = next(pages)
-    some = msgspec.json.decode(page.content, type=Some)
-    page.taken(count=len(some.items), more=some.metadata.more)
-    return [item.metadata.name for item in some.items]
-
-
 async def test_the_next_page_is_requested_while_the_caller_works_on_this_one() -> None:
     things, asked = Things([1] * (PAGE + 1)), threading.Event()
 
@@ -127,9 +133,9 @@ async def test_the_next_page_is_requested_while_the_caller_works_on_this_one() -
     def read() -> list[str]:
         with people(server.url) as hub:
             pages = hub.pages(PATH)
-            found = first_page(pages)
+            found = names(next(pages))
             assert asked.wait(20), "nobody has asked the iterator for it"
-            return found + first_page(pages)
+            return found + names(next(pages))
 
     async with HttpFake(answer) as server:
         assert len(await asyncio.to_thread(read)) == PAGE + 1
@@ -144,8 +150,8 @@ async def test_a_page_that_nobody_reads_is_not_the_answer_to_something_else() ->
 
     def read() -> tuple[list[str], bytes, list[str]]:
         with people(server.url) as hub:
-            abandoned = first_page(hub.pages(PATH))
-            return abandoned, hub.get("/version"), first_page(hub.pages(PATH))
+            abandoned = names(next(hub.pages(PATH)))
+            return abandoned, hub.get("/version"), names(next(hub.pages(PATH)))
 
     def answer(seen: Seen) -> Reply:
         return Reply(body=b"v1") if seen.path == "/version" else things(seen)
