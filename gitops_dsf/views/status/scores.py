@@ -47,7 +47,9 @@ class _Column:
         """Cluster, score, state and age, in order of cluster."""
         # By the end of a score, because thousands end in the same second.
         known: dict[datetime | None, tuple[State, float | None]] = {}
-        for cluster in sorted(self.published.keys() | self.expected | self.masked):
+        # They are published in this order but for those that are missing, so sorting has little to do.
+        missing = (self.expected | self.masked) - self.published.keys()
+        for cluster in sorted(chain(self.published, missing)):
             score = self.published.get(cluster)
             if score is None:
                 state = State.MASKED
@@ -101,24 +103,29 @@ def _column(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, clus
 
 def _view(column: _Column, inputs: Inputs) -> ScorerView:
     scorer = column.scorer
-    entries = list(column.entries())
+    counts = Counter[State]()
     unusual: dict[State, list[str]] = {}
-    for cluster, _, state, _ in entries:
+    live, ages = list[tuple[int, ...]](), set[float]()
+    for cluster, score, state, age in column.entries():
+        counts[state] += 1
         if state not in USUAL:
             unusual.setdefault(state, []).append(cluster)
-    live = (score.values for _, score, state, _ in entries if score is not None and state in LIVE)
+        if score is not None and state in LIVE:
+            live.append(score.values)
+        if age is not None:
+            ages.add(age)
     return ScorerView(
         scorer=scorer,
         suspended=(
             "git" if scorer.spec.suspend else "reconciler" if scorer.score_name in inputs.suspended else ""
         ),
         known=inputs.knows(Part.SCORES, Part.CLUSTERS),
-        counts=Counter(state for _, _, state, _ in entries),
+        counts=counts,
         expected=column.expected,
         unusual={state: tuple(names) for state, names in unusual.items()},
         unexpected=tuple(sorted(column.published.keys() - column.expected)),
         published=column.published.keys(),
         histogram=Counter(chain.from_iterable(live)),
-        oldest=max((age for _, _, _, age in entries if age is not None), default=None),
+        oldest=max(ages, default=None),
         cells=column.cells,
     )
