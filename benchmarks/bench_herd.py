@@ -21,8 +21,8 @@ from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.admit import Situation, admit
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.repository.model.reconciler import Pace
 from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, Outcome, fleet, herd, hub_of
 
 PACE = Pace(concurrent=2, arrivals_per_cluster=1, settle_seconds=DELAY + RANGE, cooldown_seconds=0)

@@ -24,10 +24,9 @@ from gitops_dsf.backtest.lapses import Lapse, tracks_of
 from gitops_dsf.backtest.track import Decided, DecisionLine
 from gitops_dsf.backtest.vectorised import CELLS, Ints, ScoreColumns, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
-from gitops_dsf.pacing.load import Shift, summed
-from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase, Shift, summed
 from gitops_dsf.pacing.wishes import Paced, Wish, best_swap
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 

@@ -19,8 +19,8 @@ from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import DecisionLine, Grid, Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 
 

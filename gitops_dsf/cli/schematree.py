@@ -21,7 +21,7 @@ from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, bundle, editor_schemas, summaries_schema
 from gitops_dsf.simulator import Explanation
 from gitops_dsf.simulator.verdict import VerdictData
-from gitops_dsf.sync import LockResult
+from gitops_dsf.sync.locks import LockResult
 from gitops_dsf.views.doctor.facts import DoctorOutput
 from gitops_dsf.views.preview.build import ErrorFinding, Preview
 from gitops_dsf.views.preview.maintenance import WindowView

@@ -9,7 +9,7 @@ from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory, add_output, check_has_settings, check_is_folder
 
 if TYPE_CHECKING:
-    from gitops_dsf.sync import LockResult, SyncPlan
+    from gitops_dsf.sync.locks import LockResult, SyncPlan
 
 DESCRIPTION = """\
 Asks the /config page of every DynamicScorer with configSyncMode Full, judges the answers by the rules of
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         lines = (line for item in plan.outcomes for line in _lines(item, width, check=args.check))
         sys.stdout.write(printable_lines(lines))
     sys.stderr.write(f"{_summary(plan, check=args.check)}\n")
-    return int(plan.refused or (args.check and plan.drifted))
+    return int(plan.refused or (args.check and bool(plan.files)))
 
 
 async def _plan(args: argparse.Namespace) -> "SyncPlan":
@@ -92,7 +92,7 @@ async def _plan(args: argparse.Namespace) -> "SyncPlan":
 
 
 def _lines(item: "LockResult", width: int, *, check: bool) -> list[str]:
-    from gitops_dsf.sync import LockState
+    from gitops_dsf.sync.locks import LockState
 
     would = "would be " if check else ""
     head = {
@@ -123,10 +123,10 @@ def _value(value: object) -> str:
 def _summary(plan: "SyncPlan", *, check: bool) -> str:
     from collections import Counter
 
-    from gitops_dsf.sync import LockState
+    from gitops_dsf.sync.locks import LockState
 
     if not plan.outcomes:
         return "no scorer has configSyncMode Full: nothing to ask"
     counts = Counter(item.verdict for item in plan.outcomes)
     words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in LockState if counts[verdict])
-    return f"{words}; run gitops-dsf sync to write them" if check and plan.drifted else words
+    return f"{words}; run gitops-dsf sync to write them" if check and plan.files else words

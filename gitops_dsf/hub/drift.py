@@ -3,15 +3,24 @@ has drifted.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
+from dsf_wire.scoring import ScorerConfig
+from dsf_wire.text import printable
 from gitops_dsf.hub.scorers import DynamicScorer, Endpoint
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, origin
 
 Config = Mapping[str, Any]
 """The content of a page: nested mappings, as `spec.config` of a lock."""
+
+
+SCHEMA: Final = (
+    "{name, description, source{type, host, path, params{query, range, step}}, scoring{host, path,"
+    " params{name, interval}}}"
+)
 
 
 class Change(Struct, frozen=True):
@@ -20,6 +29,27 @@ class Change(Struct, frozen=True):
     field: str
     before: Any
     after: Any
+
+
+class ConfigError(ValueError):
+    """The data is not a scorer's configuration."""
+
+
+def read_config(data: object, *, where: str) -> Config:
+    """Returns the fields of a scorer's configuration that are set in plain data, which `where` names in
+    messages. Raises ConfigError if there are none, or if a text contains characters that are not printable.
+    """
+    try:
+        found = filled(msgspec.to_builtins(msgspec.convert(data, ScorerConfig)))
+    except msgspec.ValidationError as error:
+        msg = f"{where} has another shape: {printable(error, most=120)}; the schema is {SCHEMA}"
+        raise ConfigError(msg) from error
+    for path, value in flat(found).items():
+        if isinstance(value, str) and not all(each.isprintable() or each in "\n\t" for each in value):
+            raise ConfigError(f"{where}: {path} holds control characters: {printable(value, most=120)}")
+    if not found:
+        raise ConfigError(f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}")
+    return found
 
 
 def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:

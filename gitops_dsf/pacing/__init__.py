@@ -1,13 +1,11 @@
 """Paced moves: which moves that OCM would make by the scores may begin now
 (docs/decisions/paced-moves.md).
 
-ledger   the moves that were admitted, and the arrivals that nobody admitted (pure data)
-load     the load that a move brings to a cluster before it is measured
+ledger   the moves that were admitted, the arrivals that nobody admitted, and the load that is assumed of them
 wishes   where OCM would move a Placement by the weights that people wrote
 admit    which of these moves may begin, and what the others wait for
-refuges  where a Placement goes when its cluster is lost
+refuges  where a Placement goes when its cluster is lost; the published items that carry moves out
 maintenance  what open windows of maintenance mean, and how far drains are
-items    the items of the AddOnPlacementScores `gitops-dsf-moves` that carry moves out
 stored   the ledger and the queue in the ConfigMap of the hub
 waves    all moves of a hub, one admission after the other, for previews
 

@@ -7,10 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
 
-from gitops_dsf.pacing.ledger import Ledger, Move
-from gitops_dsf.pacing.load import Shift, assume, shifts_of
-from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.ledger import Ledger, Move, Shift, assume, shifts_of
 from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.wording import plural
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
-import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
@@ -186,16 +185,6 @@ def state_of(
         windows=tuple(_stage(item, now) for item in items),
         drains=tuple(_drains(effect, on, frozenset(paced), known, now))[:MOST_DRAINS],
     )
-
-
-def read_state(text: str | bytes) -> MaintenanceState:
-    """Reads JSON. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(text, type=MaintenanceState)
-
-
-def state_text(state: MaintenanceState) -> str:
-    """The state as JSON."""
-    return msgspec.json.encode(state).decode()
 
 
 def _stage(item: Maintenance, now: float) -> Stage:

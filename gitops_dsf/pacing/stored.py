@@ -2,8 +2,8 @@
 waits, as `status` shows it.
 """
 
+import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 import msgspec
@@ -11,8 +11,8 @@ from msgspec import Meta, Struct
 
 from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.pacing.admit import Waiting
-from gitops_dsf.pacing.ledger import MOST_MOVES, Ledger, read_ledger
-from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
+from gitops_dsf.pacing.ledger import MOST_MOVES, Ledger
+from gitops_dsf.pacing.maintenance import MaintenanceState
 
 
 class Queued(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -56,16 +56,6 @@ def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
     )
 
 
-def read_queue(text: str | bytes) -> Queue:
-    """Reads JSON. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(text, type=Queue)
-
-
-def queue_text(queue: Queue) -> str:
-    """The queue as JSON."""
-    return msgspec.json.encode(queue).decode()
-
-
 LEDGER_KEY: Final = "ledger"
 QUEUE_KEY: Final = "queue"
 
@@ -74,13 +64,18 @@ class MovesError(ValueError):
     """The ledger cannot be read, so nobody knows what is under way."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredMoves:
+class StoredMoves(Struct, frozen=True, kw_only=True):
     """What is under way, and what waits."""
 
-    ledger: Ledger = field(default_factory=Ledger)
-    queue: Queue = field(default_factory=Queue)
-    maintenance: MaintenanceState = field(default_factory=MaintenanceState)
+    ledger: Ledger = Ledger()
+    queue: Queue = Queue()
+    maintenance: MaintenanceState = MaintenanceState()
+
+    @property
+    def data(self) -> dict[str, str]:
+        """The data of the ConfigMap."""
+        parts = {LEDGER_KEY: self.ledger, QUEUE_KEY: self.queue, MAINTENANCE_KEY: self.maintenance}
+        return {key: msgspec.json.encode(part).decode() for key, part in parts.items()}
 
 
 def read_moves(data: object) -> StoredMoves:
@@ -89,16 +84,13 @@ def read_moves(data: object) -> StoredMoves:
     """
     try:
         texts = msgspec.convert(data, dict[str, str] | None) or {}
-        ledger = read_ledger(texts.get(LEDGER_KEY) or "{}")
+        ledger = msgspec.json.decode(texts.get(LEDGER_KEY) or "{}", type=Ledger)
     except msgspec.DecodeError as error:
         msg = f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to start anew"
         raise MovesError(msg) from error
-    try:
-        queue = read_queue(texts.get(QUEUE_KEY) or "{}")
-    except msgspec.DecodeError:
-        queue = Queue()
-    try:
-        maintenance = read_state(texts.get(MAINTENANCE_KEY) or "{}")
-    except msgspec.DecodeError:
-        maintenance = MaintenanceState()
+    queue, maintenance = Queue(), MaintenanceState()
+    with contextlib.suppress(msgspec.DecodeError):
+        queue = msgspec.json.decode(texts.get(QUEUE_KEY) or "{}", type=Queue)
+    with contextlib.suppress(msgspec.DecodeError):
+        maintenance = msgspec.json.decode(texts.get(MAINTENANCE_KEY) or "{}", type=MaintenanceState)
     return StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)

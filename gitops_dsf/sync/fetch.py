@@ -25,8 +25,7 @@ from dsf_runtime.clock import SystemClock
 from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
 from dsf_wire.text import printable
 from gitops_dsf import __version__
-from gitops_dsf.hub.drift import Config
-from gitops_dsf.sync.config import ConfigError, read_config
+from gitops_dsf.hub.drift import Config, ConfigError, read_config
 from gitops_dsf.sync.credentials import Credentials, Request, Shown
 
 USER_AGENT: Final = f"gitops-dsf/{__version__}"

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 import pytest
 
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.pacing.ledger import Ledger, Phase, read_ledger
+from gitops_dsf.pacing.ledger import Ledger, Phase
+from gitops_dsf.pacing.stored import read_moves
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
@@ -35,8 +36,8 @@ def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer) ->
 
 
 def ledger(scene: MovePlane) -> Ledger:
-    found = scene.hub.find("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE)
-    return Ledger() if found is None else read_ledger(found["data"]["ledger"])
+    found = scene.hub.find("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE) or {}
+    return read_moves(found.get("data")).ledger
 
 
 def leading(scene: MovePlane) -> AbstractContextManager[Reconciler]:

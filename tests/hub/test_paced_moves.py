@@ -19,8 +19,9 @@ import pytest
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW, HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
-from gitops_dsf.pacing.ledger import Ledger, read_ledger
-from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
+from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.maintenance import MaintenanceState
+from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
@@ -125,8 +126,7 @@ class Herd:
         )
 
     def ledger(self) -> Ledger:
-        found = self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE)
-        return read_ledger(found["data"]["ledger"]) if found is not None else Ledger()
+        return self._moves().ledger
 
     def items(self) -> dict[str, dict[str, int]]:
         """The published items by cluster."""
@@ -145,8 +145,11 @@ class Herd:
 
     def maintenance(self) -> MaintenanceState:
         """Who is left on clusters that are drained."""
+        return self._moves().maintenance
+
+    def _moves(self) -> StoredMoves:
         found = self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE) or {}
-        return read_state(found.get("data", {}).get("maintenance") or "{}")
+        return read_moves(found.get("data"))
 
     def taints(self, cluster: str) -> dict[str, str]:
         """Effects of the taints by key."""
@@ -232,7 +235,7 @@ class History:
         for version in sorted(self._seen):
             item = self._seen[version]
             if item["metadata"]["name"] == MOVES_SCORE:
-                ledger = read_ledger(item["data"]["ledger"])
+                ledger = read_moves(item["data"]).ledger
                 under_way = {
                     (each.placement.partition("/")[2], each.source, each.target)
                     for each in ledger.under_way

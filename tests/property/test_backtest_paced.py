@@ -20,15 +20,15 @@ from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing import admit as admission
 from gitops_dsf.pacing.admit import Admission, Situation, Wishes, admit
-from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.support.laws import examples
 from tests.unit.simulator.hub import Object, cel, cluster, exact, hub, placement
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
 START, STEP = 1_700_000_000, 60
-FREE = Pace(concurrent=10**6, arrivals_per_cluster=10**6, settle_seconds=0.0, cooldown_seconds=0.0)
+FREE = Pace(concurrent=1000, arrivals_per_cluster=1000, settle_seconds=0, cooldown_seconds=0)
 EXISTS = 'managedCluster.scores("r").exists(score, score.name == "v")'
 
 Tracks = dict[str, dict[str, Track]]
@@ -89,8 +89,8 @@ paces = st.builds(
     Pace,
     concurrent=st.integers(1, 3),
     arrivals_per_cluster=st.integers(1, 2),
-    settle_seconds=st.sampled_from([None, 0.0, 60.0, 400.0]),
-    cooldown_seconds=st.sampled_from([0.0, 60.0, 900.0]),
+    settle_seconds=st.sampled_from([None, 0, 60, 400]),
+    cooldown_seconds=st.sampled_from([0, 60, 900]),
 )
 
 

@@ -17,12 +17,11 @@ from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
-from gitops_dsf.pacing.items import items_of
 from gitops_dsf.pacing.ledger import Ledger, Move
-from gitops_dsf.pacing.pace import Pace
-from gitops_dsf.pacing.refuges import plan_refuges
+from gitops_dsf.pacing.refuges import items_of, plan_refuges
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.pacing.progress import advance
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate_placement
 
 GROUP: Final = "cluster.open-cluster-management.io"
@@ -32,7 +31,7 @@ INTERVAL: Final = 60
 """Seconds between two measurements."""
 RANGE: Final = 600
 """A score is the mean of the measurements of so many seconds."""
-DELAY: Final = 60.0
+DELAY: Final = 60
 WEIGHT, STEADY = 5, 1
 """As people write them: a stickiness of 20 points."""
 STICKINESS: Final = 100 * STEADY / WEIGHT

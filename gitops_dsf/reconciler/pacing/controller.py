@@ -9,21 +9,17 @@ from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
-from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
+from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
-from gitops_dsf.pacing.items import drawn_by, items_of, moving_in
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase, ledger_text
-from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of, state_text
-from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase
+from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
+from gitops_dsf.pacing.refuges import drawn_by, items_of, moving_in
 from gitops_dsf.pacing.stored import (
-    LEDGER_KEY,
-    QUEUE_KEY,
     MovesError,
     Queue,
     StoredMoves,
     queue_of,
-    queue_text,
     read_moves,
 )
 from gitops_dsf.pacing.wishes import Paced
@@ -37,7 +33,7 @@ from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
 from gitops_dsf.reconciler.pacing.refuges import RefugePlanner
 from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, situation_of
 from gitops_dsf.reconciler.shared import Shared
-from gitops_dsf.repository.model import reconciler as model
+from gitops_dsf.repository.model.reconciler import Pace
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 10.0
@@ -51,9 +47,9 @@ TIMEOUT_SECONDS: Final = 1800.0
 class PaceController:
     """Writes one ConfigMap, and the AddOnPlacementScores `gitops-dsf-moves`."""
 
-    def __init__(self, shared: Shared, *, pace: model.Pace | None) -> None:
+    def __init__(self, shared: Shared, *, pace: Pace | None) -> None:
         """`pace` is None where moves are not paced: then what an earlier pace left is taken away."""
-        self._pace = None if pace is None else Pace.of(pace)
+        self._pace = pace
         self._api, self._view, self._clock = shared.api, shared.view, shared.clock
         self._decisions = shared.tracker.decisions
         self._stored = OwnConfigMap(api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP)
@@ -130,7 +126,7 @@ class PaceController:
         after = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
         if after != before:
             # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
-            await self._write(item, after)
+            await self._stored.write(item, after.data)
         self._shared.ledger = ledger
         refuges = await self._refuges.plan(
             inputs, ledger, pace=self._pace, published=drawn_by(published), now=now
@@ -193,18 +189,10 @@ class PaceController:
                 return False
         return True
 
-    async def _write(self, item: dict[str, Any] | None, moves: StoredMoves) -> None:
-        data = {
-            LEDGER_KEY: ledger_text(moves.ledger),
-            QUEUE_KEY: queue_text(moves.queue),
-            MAINTENANCE_KEY: state_text(moves.maintenance),
-        }
-        await self._stored.write(item, data)
-
     async def _clear(self, item: dict[str, Any] | None, before: StoredMoves) -> None:
         """Takes away what an earlier pace left."""
         if before != StoredMoves():
-            await self._write(item, StoredMoves())
+            await self._stored.write(item, StoredMoves().data)
         await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
 
 

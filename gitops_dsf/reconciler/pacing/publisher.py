@@ -11,7 +11,7 @@ from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.hub.scores import Score, ScoreStatus
-from gitops_dsf.pacing.items import Items, writes
+from gitops_dsf.pacing.refuges import Items, writes
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 from gitops_dsf.reconciler.hub.kinds import StoredMetadata
 

@@ -7,11 +7,10 @@ from typing import Final
 
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.pacing.admit import Situation, known_shifts
-from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.pacing.load import assume
-from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.ledger import Ledger, assume
 from gitops_dsf.pacing.refuges import Refuges, plan_refuges
 from gitops_dsf.reconciler.pacing.situation import Inputs, situation_of
+from gitops_dsf.repository.model.reconciler import Pace
 
 REPLAN_SECONDS: Final = 300.0
 """Between two plans of all refuges. Scores change all the time, and a refuge need not be the best cluster."""

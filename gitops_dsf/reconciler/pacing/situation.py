@@ -15,10 +15,10 @@ from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.maintenance import CORDON, NOTHING, Effect, tainted, without_drained
-from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 
 POLL_SECONDS: Final = 30.0

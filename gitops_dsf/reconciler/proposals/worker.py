@@ -15,7 +15,6 @@ from typing import Any, Final
 import msgspec
 
 from dsf_wire.text import printable
-from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import GitopsDsfError, RepositoryError
 from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.pipeline import check_loaded
@@ -25,8 +24,8 @@ from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import remove_files, write_files
 from gitops_dsf.repository.yamledit import YamlFile
-from gitops_dsf.sync import LockState
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from gitops_dsf.sync.locks import LockState, new_errors
 from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.wording import plural
 
@@ -139,12 +138,12 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
         )
         leaving = []
     files = _files(root, found, leaving)
-    mistakes = _new_errors(loaded, files)
+    mistakes = _mistakes(loaded, files)
     if mistakes and leaving:
         names = ", ".join(item.name for item in leaving[:5])
         note = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
         leaving, files = [], _files(root, found, [])
-        mistakes = _new_errors(loaded, files)
+        mistakes = _mistakes(loaded, files)
     if mistakes or not files:
         why = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
         return Change(why=why, known=known)
@@ -176,24 +175,12 @@ def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dic
     return files
 
 
-def _new_errors(loaded: Loaded, files: Mapping[str, str | None]) -> list[str]:
+def _mistakes(loaded: Loaded, files: Mapping[str, str | None]) -> list[str]:
     """Errors that these files add to those that the repository has already."""
     if not files:
         return []
-    known = {_key(item) for item in _errors(loaded)}
-    return [
-        f"{item.code} {item.position}: {item.message}"
-        for item in _errors(loaded.with_files(files))
-        if _key(item) not in known
-    ]
-
-
-def _errors(loaded: Loaded) -> list[Diagnostic]:
-    return [item for item in check_loaded(loaded).diagnostics if item.severity is Severity.ERROR]
-
-
-def _key(item: Diagnostic) -> tuple[str, str, str]:
-    return item.code, item.position.file, item.message
+    before, after = (check_loaded(each).diagnostics for each in (loaded, loaded.with_files(files)))
+    return [f"{item.code} {item.position}: {item.message}" for item in new_errors(before, after)]
 
 
 def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:

@@ -39,6 +39,12 @@ class Pace(Authored):
     also while the reconciler does not run.
     """
 
+    def settle(self, measured_after: float) -> float:
+        """Seconds after which the scores of a cluster have measured an arrival. `measured_after` is what the
+        scorers say.
+        """
+        return measured_after if self.settle_seconds is None else self.settle_seconds
+
 
 DEFAULT_RECONCILER_IMAGE = image("reconciler")
 

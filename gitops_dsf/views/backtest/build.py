@@ -26,7 +26,6 @@ from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.journal.record import Record
-from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -378,7 +377,7 @@ class BacktestBuilder:
             grid=grid,
             stop=stop,
             paced=side.paced,
-            pace=None if written is None else Pace.of(written),
+            pace=written,
         )
 
     def _told(

@@ -15,7 +15,6 @@ from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
-from gitops_dsf.pacing.pace import Pace
 from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
 from gitops_dsf.pacing.waves import MOST_WAVES, waves
 from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
@@ -116,7 +115,7 @@ def situation_of(
         hub=hub,
         paced=paced,
         ledger=ledger,
-        pace=Pace.of(written),
+        pace=written,
         now=now,
         frozen=effect.frozen,
         drained=without_drained(hub, effect),

@@ -1,14 +1,11 @@
 """Which moves begin, and what the others wait for."""
 
-from dataclasses import replace
-
 import pytest
 
 from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.admit import Reason, Situation, admit
-from gitops_dsf.pacing.ledger import Move, Phase
-from gitops_dsf.pacing.load import Shift, assume, shifts_of, unmeasured
+from gitops_dsf.pacing.ledger import Move, Phase, Shift, assume, shifts_of, unmeasured
 from gitops_dsf.pacing.waves import waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
@@ -41,7 +38,7 @@ def test_a_herd_is_admitted_one_arrival_at_a_time() -> None:
 
 def test_the_second_application_sees_the_load_of_the_first() -> None:
     """With a demand of 5, c2 counts as 57 after the first move, and c3 is better for the second one."""
-    pace = replace(PACE, concurrent=3)
+    pace = PACE.model_copy(update={"concurrent": 3})
     assert moved(situation(herd(FOUR, TWENTY, demand=5), pace=pace)) == [
         ("app-00", "c1", "c2"),
         ("app-01", "c1", "c3"),
@@ -54,7 +51,7 @@ def test_no_more_than_the_pace_allows_are_under_way() -> None:
     scores = {"c1": 0, "c2": 0, "c3": 0, "d1": 90, "d2": 80}
     for phase, count in ((Phase.ADMITTED, 1), (Phase.HANDOVER, 1), (Phase.WITHDRAWN, 1), (Phase.ENDED, 2)):
         other = Move(placement="ns/z", source="c9", target="c8", since=SECONDS, phase=phase)
-        pace = replace(PACE, arrivals_per_cluster=9)
+        pace = PACE.model_copy(update={"arrivals_per_cluster": 9})
         found = admit(situation(herd(scores, placed), pace=pace, moves=[other]))
         assert len(found.moves) == count
         assert {each.reason for each in found.waiting} == {Reason.CONCURRENT}
@@ -78,7 +75,7 @@ def test_a_cluster_settles_before_the_next_arrival() -> None:
 
 def test_settling_follows_the_scorers_unless_it_is_written() -> None:
     """The delay of 60 s and the range of 600 s of the scorer of the application that arrived."""
-    pace = replace(PACE, settle_seconds=None)
+    pace = PACE.model_copy(update={"settle_seconds": None})
     placed = {"a": ("c1",), "b": ("c2",)}
     for ago, expected in ((659, Reason.SETTLE), (660, None)):
         found = admit(situation(herd(FOUR, placed), pace=pace, moves=[ended("b", "c1", "c2", ago)]))
@@ -98,7 +95,7 @@ def test_an_application_cools_down() -> None:
 
 def test_an_application_rests_until_its_move_is_measured() -> None:
     """Also without a cooldown: 600 s of the pace. A drain does not wait for it."""
-    pace = replace(PACE, cooldown_seconds=0)
+    pace = PACE.model_copy(update={"cooldown_seconds": 0})
     for ago, expected in ((599, [(Reason.COOLDOWN, SECONDS + 1)]), (600, [])):
         moves = [ended("a", "c3", "c1", ago)]
         found = admit(situation(herd(FOUR, {"a": ("c1",)}), pace=pace, moves=moves))
@@ -150,7 +147,7 @@ def test_a_drained_cluster_is_left_first() -> None:
     placed = {"a": ("c1",), "b": ("c2",)}
     cordoned = herd(scores, placed, taints={"c1": [{"key": "x", "effect": "NoSelectIfNew"}]})
     drained = herd(scores, placed, taints={"c1": [{"key": "x", "effect": "NoSelect"}]})[0]
-    pace = replace(PACE, concurrent=1, arrivals_per_cluster=5)
+    pace = PACE.model_copy(update={"concurrent": 1, "arrivals_per_cluster": 5})
     found = admit(situation(cordoned, pace=pace, drained=drained, leaving=frozenset({"c1"})))
     assert [(wish.placement, wish.target, wish.drains) for wish in found.moves] == [("ns/a", "c3", True)]
     assert [(each.wish.placement, each.reason) for each in found.waiting] == [("ns/b", Reason.CONCURRENT)]
@@ -179,7 +176,7 @@ def test_only_one_cluster_of_several_changes_at_a_time() -> None:
 
 def test_waves_of_a_herd_end_evenly() -> None:
     """With a demand that is right, twenty applications spread until no cluster is clearly better."""
-    found = situation(herd(FOUR, TWENTY, demand=2), pace=replace(PACE, cooldown_seconds=0))
+    found = situation(herd(FOUR, TWENTY, demand=2), pace=PACE.model_copy(update={"cooldown_seconds": 0}))
     shown = [wave.moves for wave in waves(found)]
     assert all(len(wave) <= PACE.concurrent for wave in shown)
     left = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
@@ -212,7 +209,7 @@ def test_waves_begin_when_what_is_under_way_is_done(phase: Phase, expected: list
     """
     on = "c2" if phase is Phase.HANDOVER else "c1"
     under_way = Move(placement="ns/a", source="c1", target="c2", since=SECONDS, phase=phase)
-    pace = replace(PACE, concurrent=1, cooldown_seconds=0)
+    pace = PACE.model_copy(update={"concurrent": 1, "cooldown_seconds": 0})
     found = situation(herd(FOUR, {"a": (on,), "b": ("c1",)}, demand=5), pace=pace, moves=[under_way])
     shown = [
         (wish.placement.removeprefix("ns/"), wish.target) for wave in waves(found) for wish in wave.moves
@@ -223,7 +220,7 @@ def test_waves_begin_when_what_is_under_way_is_done(phase: Phase, expected: list
 @pytest.mark.parametrize("settle", [0, 600, 3600])
 def test_waves_count_the_load_of_a_move_once(settle: float) -> None:
     """However long a cluster settles: with 10 points each, the first move leaves c2 at 52 and c1 at 50."""
-    pace = replace(PACE, settle_seconds=settle, cooldown_seconds=0)
+    pace = PACE.model_copy(update={"settle_seconds": settle, "cooldown_seconds": 0})
     found = situation(herd({"c1": 30, "c2": 72}, TWENTY, demand=10), pace=pace)
     assert [[(wish.target, wish.points) for wish in wave.moves] for wave in waves(found)] == [
         [("c2", 42.0)],

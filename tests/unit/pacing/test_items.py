@@ -1,7 +1,7 @@
 """The items that carry moves out, and the order in which they are written."""
 
-from gitops_dsf.pacing.items import drawn_by, items_of, moving_in, writes
 from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.refuges import drawn_by, items_of, moving_in, writes
 
 MOVE = Move(placement="ns/a", source="c1", target="c2", since=0)
 

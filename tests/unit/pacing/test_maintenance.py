@@ -1,6 +1,5 @@
 """What open windows mean: which clusters are cordoned and drained, what is frozen, and how far drains are."""
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -22,13 +21,12 @@ from gitops_dsf.pacing.maintenance import (
     MaintenanceState,
     Stage,
     effect_of,
-    read_state,
     state_of,
-    state_text,
     tainted,
     tainted_by,
     without_drained,
 )
+from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from gitops_dsf.pacing.waves import departures, staying, waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
@@ -145,7 +143,7 @@ class TestDepartures:
 
     def test_a_wave_begins_as_soon_as_the_pace_allows(self) -> None:
         """Not only when the one before it is measured, and without the moves of others."""
-        found = self.drained(pace=replace(PACE, concurrent=1))
+        found = self.drained(pace=PACE.model_copy(update={"concurrent": 1}))
         assert self.shown(found) == [(0, [("a", "c3")]), (0, [("b", "c4")]), (600, [("c", "c3")])]
         paced = [each.moves[0].placement for each in waves(found)]
         assert "ns/d" in paced
@@ -229,7 +227,7 @@ def test_what_is_shown_is_bounded_and_read_again() -> None:
     found = state(MOST_NAMED + 5, unpaced=MOST_NAMED + 5)
     (drain,) = found.drains
     assert (drain.count, len(drain.left), len(drain.stays)) == (MOST_NAMED + 5, MOST_NAMED, MOST_NAMED)
-    assert read_state(state_text(found)) == found
+    assert read_moves(StoredMoves(maintenance=found).data).maintenance == found
     names = [f"c{number}" for number in range(MOST_DRAINS + 1)]
     items = windows({"action": "Drain", "clusters": names})
     said = effect_of(items, clusters={}, placements=(), now=NOW)

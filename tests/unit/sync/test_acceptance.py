@@ -14,7 +14,7 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
-from gitops_dsf.sync.acceptance import Candidate, accept
+from gitops_dsf.sync.locks import LockState, weigh
 from tests.support.fleets import FleetSources, fleets, write
 from tests.support.laws import examples
 
@@ -50,16 +50,9 @@ def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[
 def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], list[str]]:
     loaded = load(root)
     declared = declare(loaded)
-    files = {item.name: item.document.file for item in declared.locks}
-    full = [item for item in declared.scorers if item.value.spec.config_sync_mode == "Full"]
-    candidates = [
-        Candidate(scorer=item, file=files.get(item.name, f"locks/{item.name}.yaml"), config=config)
-        for item, config in zip(full, pages, strict=False)
-    ]
-    texts = {
-        item.file: (root / item.file).read_text(encoding="utf-8")
-        for item in candidates
-        if (root / item.file).exists()
-    }
-    acceptance = accept(candidates, loaded=loaded, texts=texts)
-    return dict(acceptance.files), list(acceptance.refused)
+    full = [item.name for item in declared.scorers if item.value.spec.config_sync_mode == "Full"]
+    texts = {file.relative_to(root).as_posix(): file.read_text("utf-8") for file in root.glob("locks/*.yaml")}
+    answers = dict(zip(full, pages, strict=False))
+    plan = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
+    refused = [item.scorer for item in plan.outcomes if item.verdict is LockState.REFUSED]
+    return dict(plan.files), refused

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.drift import filled
 from gitops_dsf.repository.load import load_text
-from gitops_dsf.sync.lockfile import updated
+from gitops_dsf.sync.locks import updated
 
 URL = "http://scorer.example.com/config"
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.drift import Config
-from gitops_dsf.sync.config import ConfigError
+from gitops_dsf.hub.drift import Config, ConfigError
 from gitops_dsf.sync.fetch import Page, read_page
 from tests.support.fleets import JSON_VALUES
 

@@ -13,8 +13,9 @@ import msgspec
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
-from gitops_dsf.pacing.ledger import Ledger, Move, read_ledger
-from gitops_dsf.pacing.maintenance import MaintenanceState, read_state
+from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.pacing.maintenance import MaintenanceState
+from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from gitops_dsf.reconciler.maintenance import MaintenanceController
 from gitops_dsf.reconciler.pacing.controller import PaceController
 from gitops_dsf.repository.model.reconciler import Pace
@@ -68,8 +69,10 @@ class PaceHub(ObjectHub):
 
     def maintenance(self) -> MaintenanceState:
         """What the reconciler says of maintenance."""
-        found = self.get("configmaps", MOVES_SCORE, namespace=HUB) or {}
-        return read_state(found.get("data", {}).get(MAINTENANCE_KEY) or "{}")
+        return self._moves().maintenance
+
+    def _moves(self) -> StoredMoves:
+        return read_moves((self.get("configmaps", MOVES_SCORE, namespace=HUB) or {}).get("data"))
 
     def taints(self, cluster: str) -> list[Object]:
         found = self.get("managedclusters", cluster)
@@ -117,8 +120,7 @@ class PaceHub(ObjectHub):
         return str(found["status"]["decisions"][0]["clusterName"])
 
     def ledger(self) -> Ledger:
-        found = self.get("configmaps", MOVES_SCORE, namespace=HUB)
-        return Ledger() if found is None else read_ledger(found["data"]["ledger"])
+        return self._moves().ledger
 
     def items(self) -> dict[str, dict[str, int]]:
         """The published items by cluster."""

@@ -7,9 +7,8 @@ from collections import Counter
 from typing import Any
 
 from gitops_dsf.hub.pace import DRAW
-from gitops_dsf.pacing.items import items_of
 from gitops_dsf.pacing.ledger import Move
-from gitops_dsf.pacing.refuges import SPREAD
+from gitops_dsf.pacing.refuges import SPREAD, items_of
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher
 from gitops_dsf.reconciler.pacing.refuges import REPLAN_SECONDS
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
