@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
-from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
+from gitops_dsf.repository.files import NotRegularError, SafeFolder, TooLargeError
 
 TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"

@@ -10,8 +10,7 @@ from gitops_dsf.render.limits import check_limits
 from gitops_dsf.repository.load import Known, Loaded, load
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.resolve import resolve
-from gitops_dsf.resolve.types import Resolved
+from gitops_dsf.resolve import Resolved, resolve
 
 if TYPE_CHECKING:
     from gitops_dsf.render.tree import RenderedTree

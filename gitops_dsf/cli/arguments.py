@@ -49,7 +49,7 @@ def check_is_folder(directory: Path, hint: str = "") -> None:
 
 def check_has_settings(directory: Path) -> None:
     """Raises UsageError if the folder has no gitops-dsf.yaml."""
-    from gitops_dsf.repository.load.names import SETTINGS_FILE
+    from gitops_dsf.repository.load.discover import SETTINGS_FILE
 
     if not (directory / SETTINGS_FILE).is_file():
         raise UsageError(

@@ -11,9 +11,9 @@ from gitops_dsf.cli.arguments import read_named
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.errors import UsageError
 from gitops_dsf.pipeline import check
+from gitops_dsf.repository.files import read_text, write_file
 from gitops_dsf.repository.load import SETTINGS_FILE, load_text
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.repository.write import read_text, write_file
 from gitops_dsf.repository.yamledit import YamlFile
 
 STANDARD_INPUT = "-"

@@ -194,7 +194,7 @@ def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
 
 
 def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
-    from gitops_dsf.repository.safefolder import SafeFolder
+    from gitops_dsf.repository.files import SafeFolder
 
     if rendered.is_symlink():
         yield ".", False
@@ -210,7 +210,7 @@ def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
 
 def _at(base: "Base", commit: str, known: "Known") -> _Side:
     from gitops_dsf.pipeline import check
-    from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
+    from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
     from gitops_dsf.repository.revision import checkout, paths_at
 
     with checkout(base.repository, commit) as root:

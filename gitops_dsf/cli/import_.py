@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the repository holds what the hub knows. Raises GitopsDsfError."""
     from gitops_dsf.importer import Selection, take
-    from gitops_dsf.repository.write import write_files
+    from gitops_dsf.repository.files import write_files
 
     check_has_settings(args.directory)
     if args.kubeconfig and args.file:

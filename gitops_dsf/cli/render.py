@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _is_no_source(out: Path, directory: Path) -> None:
     """Raises UsageError if the tree would be written among the sources, where the next run would read it."""
-    from gitops_dsf.repository.load.names import FOLDERS
+    from gitops_dsf.repository.load.discover import FOLDERS
 
     root, target = directory.resolve(), out.resolve()
     if target == root or any(target.is_relative_to(root / folder) for folder in FOLDERS):

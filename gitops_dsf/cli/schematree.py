@@ -15,8 +15,8 @@ from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.hub.snapshot import HubSource
 from gitops_dsf.journal.record import Record
+from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.base import Schema
-from gitops_dsf.repository.write import write_file
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, bundle, editor_schemas, summaries_schema
 from gitops_dsf.simulator import Explanation

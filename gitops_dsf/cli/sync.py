@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     plan = asyncio.run(_plan(args))
     if not args.check:
-        from gitops_dsf.repository.write import write_files
+        from gitops_dsf.repository.files import write_files
 
         write_files(args.directory, plan.files)
     if args.output == "json":

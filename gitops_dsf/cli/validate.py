@@ -9,7 +9,7 @@ from gitops_dsf.cli.arguments import add_output
 
 if TYPE_CHECKING:
     from gitops_dsf.diagnostics import Diagnostic
-    from gitops_dsf.resolve.types import Resolved
+    from gitops_dsf.resolve import Resolved
 
 _MOST_PASSES: Final = 10
 """One mistake can hide another, such as a field inside of one with an older name."""
@@ -91,7 +91,7 @@ def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
 
 
 def _facts(resolved: "Resolved") -> str:
-    from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
+    from gitops_dsf.repository.model.apps import ScoredPlacementSpec
     from gitops_dsf.wording import plural
 
     scorers = (*resolved.scorers, *resolved.open_scorers)

@@ -13,12 +13,12 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.drift import Config, ConfigError, read_config
 from gitops_dsf.importer.manifest import Object, Selection, differing, is_rendered, manifest, name_of, update
+from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.load import Document, Loaded, load, value_at
-from gitops_dsf.repository.load.names import FOLDER_OF_KIND
+from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.repository.write import read_text
 from gitops_dsf.repository.yamledit import YamlFile, appended
 from gitops_dsf.sync.locks import LockState, SyncPlan, lock_file, weigh
 

@@ -11,7 +11,7 @@ from gitops_dsf.installation import progress
 from gitops_dsf.installation.hub import Change, WritableHub, object_text
 from gitops_dsf.installation.progress import Step
 from gitops_dsf.installation.source import Source
-from gitops_dsf.schema import crds
+from gitops_dsf.schema.crd import crds
 
 Object = dict[str, Any]
 Say = Callable[[str], None]

@@ -25,7 +25,7 @@ from gitops_dsf.hub.applications import prunes
 from gitops_dsf.hub.names import APPLICATION_LABEL, PART_OF_LABEL, RECONCILER
 from gitops_dsf.installation.hub import Served, WritableHub, object_text
 from gitops_dsf.render.argocd import rendered_kinds
-from gitops_dsf.schema import crds
+from gitops_dsf.schema.crd import crds
 from gitops_dsf.wording import names_text, plural
 
 Object = dict[str, Any]

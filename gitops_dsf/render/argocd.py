@@ -17,7 +17,7 @@ from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS, REFRESH_ANNOTATION
 from gitops_dsf.render.objects import Object, filled
 from gitops_dsf.render.works import WORKS
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.schema import crds
+from gitops_dsf.schema.crd import crds
 
 RENDERED = "rendered"
 BOOTSTRAP = "argocd"

@@ -8,10 +8,11 @@ from gitops_dsf.plan import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.render.reconciler import decision_rights
-from gitops_dsf.repository.model.application import ApplicationSource, ScoredApplication
+from gitops_dsf.repository.model.apps import ApplicationSource, ScoredApplication, ScoredPlacementSpec
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
-from gitops_dsf.resolve.types import ClusterParameters, Resolved
+from gitops_dsf.resolve import Resolved
+from gitops_dsf.resolve.rules.templates import ClusterParameters
 
 
 def delivery(plan: Plan) -> Iterator[Object]:
@@ -53,7 +54,7 @@ def _bindings(resolved: Resolved) -> list[tuple[str, str]]:
     found = {
         (placement.namespace, name)
         for placement in resolved.placements
-        if placement.renders_bindings
+        if not isinstance(placement.ranking, ScoredPlacementSpec) or placement.ranking.bindings == "Rendered"
         for name in placement.ranking.placement.cluster_sets
     }
     home = resolved.repository.spec.argocd.namespace

@@ -4,9 +4,9 @@ import msgspec
 
 from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.repository.model.apps import DecisionGroups
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.repository.model.ranking import DecisionGroups
-from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
+from gitops_dsf.resolve.rankings import ResolvedPlacement, ResolvedScore
 
 
 def binding(cluster_set: str, *, namespace: str, wave: Wave) -> Object:
@@ -41,20 +41,20 @@ def placement(item: ResolvedPlacement) -> Object:
             name=item.name,
             namespace=item.namespace,
             wave=Wave.DECISIONS,
-            labels=item.metadata.labels,
-            annotations=item.metadata.annotations | pace,
+            labels=item.written.value.metadata.labels,
+            annotations=item.written.value.metadata.annotations | pace,
         ),
         "spec": spec,
     }
 
 
 def _configurations(item: ResolvedPlacement) -> list[Object]:
-    weights = item.hold_weights or tuple(score.weight * item.score_factor for score in item.scores)
+    weights = item.hold_weights or tuple(score.weight * item.weights.factor for score in item.scores)
     terms = [
         _by_score(score.resource_name, score.dimension, weight)
         for score, weight in zip(item.scores, weights, strict=True)
     ]
-    steady = item.steady_weight
+    steady = item.weights.steady
     if item.paced is not None:
         terms.append(_by_score(MOVES_SCORE, f"{item.namespace}/{item.name}", HOLD_WEIGHT))
         steady = HOLD_WEIGHT

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.repository.load.names import FOLDERS, SUFFIXES
+from gitops_dsf.repository.load.discover import FOLDERS, SUFFIXES
 
 _OF_THE_CALLER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """Variables that git sets for its hooks. They would override the folder that was named."""

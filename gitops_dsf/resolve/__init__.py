@@ -1,19 +1,75 @@
 """Computes effective scorers, targets and applications, and checks every rule. Pure."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Final
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
+from gitops_dsf.repository.model.apps import ScoredApplication
+from gitops_dsf.repository.model.config import DynamicScoringConfig, Maintenance, Mask
 from gitops_dsf.repository.model.declared import Declared
+from gitops_dsf.repository.model.foreign import ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.resolve import rules
 from gitops_dsf.resolve.context import CLUSTERS, NEEDS, SETTINGS, Context, Rule, context_of
-from gitops_dsf.resolve.rankings import resolve_ranking
+from gitops_dsf.resolve.rankings import ResolvedPlacement, resolve_ranking
 from gitops_dsf.resolve.rules.selectors import invalid_selectors
+from gitops_dsf.resolve.rules.templates import ClusterParameters, cluster_parameters
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
-from gitops_dsf.resolve.template_parameters import cluster_parameters
-from gitops_dsf.resolve.types import Resolved
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolved:
+    """A whole fleet repository after resolving."""
+
+    repository: FleetRepository
+    scorers: tuple[EffectiveScorer, ...]
+    open_scorers: tuple[EffectiveScorer, ...]
+    """Full scorers that the upstream controller completes on the hub, with UpstreamController only."""
+    clusters: tuple[ManagedCluster, ...]
+    cluster_sets: tuple[ManagedClusterSet, ...]
+    scoring_config: DynamicScoringConfig | None
+    masks: tuple[Mask, ...]
+    maintenance: tuple[Maintenance, ...]
+    runs_on: Mapping[str, frozenset[str]]
+    """For each complete scorer, the clusters that it scores. Suspended scorers score none."""
+    targets: Mapping[str, tuple[str, ...]]
+    """For every cluster, the sorted names of the scorers that score it; suspended ones are in none."""
+    agents: frozenset[str]
+    """Clusters that have an agent."""
+    placements: tuple[ResolvedPlacement, ...]
+    """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
+    source_variants: Mapping[str, Mapping[str, int]]
+    """For each MetricSource, the index of the variant that a cluster uses."""
+    applications: tuple[ScoredApplication, ...]
+    cluster_parameters: Mapping[str, tuple[ClusterParameters, ...]]
+    """By application, what its templates read of labels and claims of its clusters, if anything."""
+    carried: tuple[Mapping[str, Any], ...]
+    """Placements and ApplicationSets that are copied into the output. Each names its namespace."""
+
+    def on_cluster(self, scorer: EffectiveScorer, cluster: str) -> EffectiveScorer:
+        """A scorer with the variant that a cluster uses, if source.ref is there and a variant selects it."""
+        if scorer.metric_source is None:
+            return scorer
+        index = self.source_variants[scorer.metric_source.metadata.name].get(cluster)
+        return scorer if index is None else scorer.variants[index]
+
+    @property
+    def hub_writes_per_second(self) -> float:
+        """Writes per second by which agents and hub scorer refresh all scores. A published score is written
+        at half of its TTL even if it does not change.
+
+        Changed scores add at most one write per publish.minIntervalSeconds. Their number is not known from
+        files.
+        """
+        return sum(
+            len(self.runs_on[scorer.name]) / max(scorer.ttl_seconds / 2, 1)
+            for scorer in self.scorers
+            if scorer.spec.score_destination == "AddOnPlacementScore"
+        )
 
 
 def resolve(declared: Declared, *, locks_are_final: bool = False) -> tuple[Resolved | None, list[Diagnostic]]:

@@ -6,12 +6,11 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.load.names import FOLDER_OF_KIND
-from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
+from gitops_dsf.repository.model.apps import Score, ScoredApplication, ScoredPlacement
+from gitops_dsf.repository.model.config import Mask
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
-from gitops_dsf.repository.model.ranking import Score, ScoredPlacement
 from gitops_dsf.repository.model.repository import FleetRepository, FleetRepositorySpec, Git
-from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import (
     NO_CLUSTERS,
     ClusterInventory,

@@ -10,7 +10,7 @@ from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of, may_get_credentials
 from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.model.metric_source import MetricSourceVariant
+from gitops_dsf.repository.model.config import MetricSourceVariant
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.repository.model.scorer import Auth, OAuth2
 from gitops_dsf.resolve.scorer import EffectiveScorer

@@ -7,9 +7,9 @@ from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.config import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
-from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 
 NO_CLUSTERS: frozenset[str] = frozenset()
 

@@ -1,18 +1,61 @@
-"""Computes ranking terms and weights of ScoredApplications and ScoredPlacements."""
+"""Computes ranking terms and weights of ScoredApplications and ScoredPlacements: the Placement of each."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 
 from gitops_dsf.hub.pace import HOLD_SPAN, PacedRanking, Term
-from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.apps import Ranking, Score, ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
-from gitops_dsf.repository.model.ranking import Score, ScoredPlacementSpec
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
+
+MAX_WEIGHT = 10
+STEADY_POINTS = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    """The multiplier of every score weight, and the weight of Steady; 0 leaves Steady out."""
+
+    factor: int
+    steady: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResolvedScore:
+    """One ranking term of a Placement: its place in the AddOnPlacementScore, and the written weight."""
+
+    scorer: str
+    resource_name: str
+    dimension: str
+    weight: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResolvedPlacement:
+    """The Placement that a ranking renders, with valid references and weights."""
+
+    written: RankingItem = field(repr=False, compare=False)
+    """The object that renders it, with its place in the files."""
+    namespace: str
+    scores: tuple[ResolvedScore, ...]
+    weights: Weights
+    """They give the stickiness."""
+    paced: PacedRanking | None = None
+    """What people wrote, where moves are paced."""
+    hold_weights: tuple[int, ...] = ()
+    """The weights of the scores with which Steady outweighs them, where moves are paced."""
+
+    @property
+    def name(self) -> str:
+        return self.written.name
+
+    @property
+    def ranking(self) -> Ranking:
+        return self.written.value.spec
 
 
 def resolve_ranking(
@@ -37,15 +80,10 @@ def resolve_ranking(
         if held is None:
             return None
     return ResolvedPlacement(
-        name=item.name,
-        namespace=namespace,
-        metadata=item.value.metadata,
-        ranking=spec,
-        renders_bindings=not isinstance(spec, ScoredPlacementSpec) or spec.bindings == "Rendered",
         written=item,
+        namespace=namespace,
         scores=scores,
-        score_factor=weights.factor,
-        steady_weight=weights.steady,
+        weights=weights,
         paced=paced,
         hold_weights=held or (),
     )
@@ -70,18 +108,6 @@ def ranked_by(item: RankingItem, scorers: Mapping[str, EffectiveScorer]) -> tupl
             )
         )
     return tuple(scores)
-
-
-MAX_WEIGHT = 10
-STEADY_POINTS = 100
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Weights:
-    """The multiplier of every score weight, and the weight of Steady; 0 leaves Steady out."""
-
-    factor: int
-    steady: int
 
 
 def choose(points: int, weights: Sequence[int]) -> Weights | None:

@@ -30,9 +30,9 @@ from gitops_dsf.hub.urls import (
 )
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.config import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
-from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
 from gitops_dsf.resolve.inventory import ResolvedSource, Variant
 from gitops_dsf.resolve.promql.check import check

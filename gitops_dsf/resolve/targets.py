@@ -13,9 +13,8 @@ from gitops_dsf.hub import maintenance as hub
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.maintenance import Period, Weekly, Window
 from gitops_dsf.hub.targets import masked_clusters as named_by_mask
-from gitops_dsf.repository.model.maintenance import Maintenance, MaintenanceSpec
+from gitops_dsf.repository.model.config import Maintenance, MaintenanceSpec, Mask
 from gitops_dsf.repository.model.repository import Agent, Resources, RolloutResources
-from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 from gitops_dsf.resolve.scorer import EffectiveScorer
 

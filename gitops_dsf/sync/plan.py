@@ -8,12 +8,12 @@ from pathlib import Path
 
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.drift import Config, ConfigError
+from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.repository.write import read_text
 from gitops_dsf.sync.credentials import Request, on_hub, page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
 from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan, lock_file, weigh

@@ -10,9 +10,8 @@ import pytest
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.resolve import resolve
+from gitops_dsf.resolve import Resolved, resolve
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.types import Resolved
 
 DOCS = Path(__file__).parents[2] / "docs"
 SETTINGS = """\

@@ -40,14 +40,13 @@ from gitops_dsf.journal.record import encode as encode_record
 from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
 from gitops_dsf.metricstore.answer import StoreError, read_path
+from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import Loaded, load, load_text
 from gitops_dsf.repository.model.series_values import MOST_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.repository.write import write_files
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.promql.check import check
-from gitops_dsf.resolve.promql.labels import can_have, others
-from gitops_dsf.resolve.promql.mixing import mixing_clauses
+from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
 from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.regexes import regex_error

@@ -17,7 +17,7 @@ from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.context import context_of
-from gitops_dsf.resolve.template_parameters import cluster_parameters
+from gitops_dsf.resolve.rules.templates import cluster_parameters
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.scenario.mutatedsources import REPOSITORY, Fields, corpus
 from tests.support.repositories import BASE

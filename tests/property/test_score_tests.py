@@ -17,7 +17,7 @@ from gitops_dsf.backtest.run import run
 from gitops_dsf.backtest.track import ABSENT, Grid
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.pipeline import check_declared
-from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.plan import summarise
 from gitops_dsf.repository.load import load, load_text
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare

@@ -6,8 +6,7 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.resolve import resolve
-from gitops_dsf.resolve.types import Resolved
+from gitops_dsf.resolve import Resolved, resolve
 
 IMAGES = ", agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}"
 """Images of a registry, in gitops-dsf.yaml below."""

@@ -20,9 +20,9 @@ from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.reconciler.git.credentials import GitError
 from gitops_dsf.reconciler.git.program import run
+from gitops_dsf.repository.files import remove_files, write_files
 from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.repository.write import remove_files, write_files
 from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.locks import LockState, new_errors

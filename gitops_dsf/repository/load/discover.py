@@ -11,9 +11,27 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.repository.load.names import FOLDER_OF_KIND, FOLDERS, SETTINGS_FILE, SUFFIXES
-from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
+from gitops_dsf.repository.files import NotRegularError, SafeFolder, TooLargeError
 
+SETTINGS_FILE: Final = "gitops-dsf.yaml"
+FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
+SUFFIXES: Final = (".yaml", ".yml")
+FOLDER_OF_KIND: Final = {
+    "ApplicationSet": "apps",
+    "DynamicScorer": "scorers",
+    "DynamicScoringConfig": "config",
+    "FleetRepository": SETTINGS_FILE,
+    "Maintenance": "config",
+    "ManagedCluster": "clusters",
+    "ManagedClusterSet": "clusters",
+    "MetricSource": "config",
+    "Placement": "apps",
+    "ScoreTest": "tests",
+    "ScoredApplication": "apps",
+    "ScoredPlacement": "apps",
+    "ScorerLock": "locks",
+}
+"""By kind. Folders have a meaning: code owners review by them, and programs write into locks/."""
 _MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
 """Lower-case file name endings that people may expect to be read."""
 

@@ -1,19 +1,94 @@
 """One YAML document: its plain data, and the position of each part in the file.
 
-Positions are computed on request. The document keeps its text and composes it again for the first request, so
-a repository without mistakes never pays for positions.
+Positions are computed on request. The document keeps its text and composes it again for the first
+request, so a repository without mistakes never pays for positions.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
+from yaml._yaml import CParser
+from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.repository.load.compose import compose
+from gitops_dsf.diagnostics.codes import ALIASES, DEPTH, Code
+
+MAX_DEPTH: Final = 64
+"""Levels of nested mappings and lists. The C composer recurses, and crashes on tens of thousands."""
+
+_ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
+"""What every alias matches, and some other text."""
+
+
+class _Composer(CParser):
+    """PyYAML's binding asks its subclass for tags. This one has none: the style tells what is quoted."""
+
+    def __init__(self, text: str) -> None:
+        CParser.__init__(self, text)
+
+    def resolve(self, *_: object) -> str:
+        return ""
+
+    def descend_resolver(self, *_: object) -> None:
+        return None
+
+    def ascend_resolver(self, *_: object) -> None:
+        return None
+
+
+def compose(text: str) -> Iterator[Node]:
+    """Composes every document of a text, in which `forbidden` found nothing.
+
+    Raises yaml.MarkedYAMLError or yaml.reader.ReaderError at the first mistake.
+    """
+    parser: Any = _Composer(text)
+    try:
+        while parser.check_node():
+            yield parser.get_node()
+    finally:
+        parser.dispose()
+
+
+def forbidden(text: str) -> tuple[Code, Any, str, str] | None:
+    """The first alias or too deep collection: code, mark, message, hint. Does not recurse; may raise."""
+    if not _could_be_deep(text) and not ("*" in text and _ALIAS.search(text)):
+        return None
+    parser: Any = _Composer(text)
+    level = 0
+    try:
+        while parser.check_event():
+            event = parser.get_event()
+            if isinstance(event, AliasEvent):
+                message = f"the alias *{event.anchor} is not read"
+                return ALIASES, event.start_mark, message, "write the value out"
+            level += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+            if level > MAX_DEPTH:
+                message = f"more than {MAX_DEPTH} levels of mappings and lists inside each other"
+                return DEPTH, event.start_mark, message, "flatten the document"
+    finally:
+        parser.dispose()
+    return None
+
+
+def _could_be_deep(text: str) -> bool:
+    """Whether the text could be nested too deeply. It is cheap, and False is always right.
+
+    Each level of nesting needs an opening bracket or at least one column at the start of a line: spaces, or
+    the indicators of a compact collection such as `- - -`.
+    """
+    brackets = text.count("[") + text.count("{")
+    return brackets >= MAX_DEPTH or _indented(MAX_DEPTH - brackets).search(f"\n{text}") is not None
+
+
+@lru_cache(maxsize=256)
+def _indented(columns: int) -> re.Pattern[str]:
+    return re.compile(rf"[\n\r\x85\u2028\u2029]\ufeff?[ \t\-?:]{{{columns}}}")  # what ends a line in libyaml
+
 
 Path = tuple[str | int, ...]
 """Field names and list indices from the root, such as ("spec", "masks", 0, "clusterName")."""
@@ -110,6 +185,11 @@ class Document:
         )
         found.__dict__["root"] = node
         return found
+
+    def items(self, *path: str | int) -> Iterator[Path]:
+        """The paths of the items of a list; none if there is no list."""
+        found = value_at(self.data, path)
+        return ((*path, index) for index in range(len(found) if isinstance(found, list) else 0))
 
     def has(self, path: Path) -> bool:
         """Whether a path exists in the document."""

@@ -12,8 +12,7 @@ from yaml import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.compose import compose, forbidden
-from gitops_dsf.repository.load.document import AmbiguousValue, Document, line_and_column
+from gitops_dsf.repository.load.document import AmbiguousValue, Document, compose, forbidden, line_and_column
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 from gitops_dsf.repository.load.syntax_error import explain
 from gitops_dsf.wording import shortened

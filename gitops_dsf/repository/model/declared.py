@@ -5,8 +5,9 @@ from typing import Generic, TypeAlias, TypeVar
 
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load import Document, Path
-from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.apps import ScoredApplication, ScoredPlacement
 from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API, Authored
+from gitops_dsf.repository.model.config import DynamicScoringConfig, Maintenance, MetricSource
 from gitops_dsf.repository.model.foreign import (
     ManagedCluster,
     ManagedClusterSet,
@@ -14,13 +15,9 @@ from gitops_dsf.repository.model.foreign import (
     RawPlacement,
 )
 from gitops_dsf.repository.model.lock import ScorerLock
-from gitops_dsf.repository.model.maintenance import Maintenance
-from gitops_dsf.repository.model.metric_source import MetricSource
-from gitops_dsf.repository.model.ranking import ScoredPlacement
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import ScoreTest
 from gitops_dsf.repository.model.scorer import DynamicScorer
-from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
 KINDS: dict[tuple[str, str], type[Authored]] = {
     ("argoproj.io/v1alpha1", "ApplicationSet"): RawApplicationSet,

@@ -22,6 +22,7 @@ from gitops_dsf.repository.model.base import (
     Authored,
     FieldError,
 )
+from gitops_dsf.repository.model.config import MOMENT
 from gitops_dsf.repository.model.dialect import Dialect, explains
 from gitops_dsf.repository.model.field_model import (
     field_at,
@@ -31,7 +32,6 @@ from gitops_dsf.repository.model.field_model import (
     places_elsewhere,
     scalar_types,
 )
-from gitops_dsf.repository.model.maintenance import MOMENT
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME, seconds
 from gitops_dsf.wording import did_you_mean, names_text, plural, shortened
 

@@ -7,12 +7,11 @@ from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.load import Document, Path, texts_in, value_at
+from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP, RawPlacement
-from gitops_dsf.repository.model.ranking import ScoredPlacement
 from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
-from gitops_dsf.resolve.rules.raw_document import indexes, misfits
-from gitops_dsf.resolve.rules.selectors import invalid
+from gitops_dsf.resolve.rules.selectors import invalid, misfits
 from gitops_dsf.resolve.rules.templates import GENERATOR
 from gitops_dsf.wording import did_you_mean
 
@@ -87,7 +86,7 @@ def _followed(document: Document) -> Iterator[tuple[Path, str]]:
         selector = (*generator, "labelSelector")
         named = (*selector, "matchLabels", PLACEMENT_LABEL)
         found = list(texts_in(value_at(document.data, named), named))
-        for term in indexes(document, *selector, "matchExpressions"):
+        for term in document.items(*selector, "matchExpressions"):
             written = value_at(document.data, term)
             if isinstance(written, dict) and (written.get("key"), written.get("operator")) == (
                 PLACEMENT_LABEL,
@@ -98,7 +97,7 @@ def _followed(document: Document) -> Iterator[tuple[Path, str]]:
 
 
 def _generators(document: Document, place: Path, depth: int = 0) -> Iterator[Path]:
-    for item in indexes(document, *place):
+    for item in document.items(*place):
         found = value_at(document.data, item)
         for kind in found if isinstance(found, dict) else ():
             if kind == GENERATOR and isinstance(found[kind], dict):
@@ -145,7 +144,7 @@ def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
 def _keys(document: Document, selector: Path) -> set[object]:
     """The labels that a selector names."""
     labels = value_at(document.data, (*selector, "matchLabels"))
-    terms = indexes(document, *selector, "matchExpressions")
+    terms = document.items(*selector, "matchExpressions")
     return {*(labels or ()), *(value_at(document.data, (*term, "key")) for term in terms)}
 
 

@@ -10,12 +10,12 @@ from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.repository.load import Document, Path, value_at
-from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawApplicationSet
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context, needs
-from gitops_dsf.resolve.rules.raw_document import indexes, misfits
+from gitops_dsf.resolve.rules.selectors import misfits
 from gitops_dsf.wording import did_you_mean, names_text
 
 _KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
@@ -93,7 +93,7 @@ def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
         yield from _sources(item.document, places)
     for carried in context.declared.application_sets:
         place: Path = ("spec", "template", "spec")
-        listed = indexes(carried.document, *place, "sources")
+        listed = carried.document.items(*place, "sources")
         yield from _sources(carried.document, [(*place, "source"), *listed])
 
 

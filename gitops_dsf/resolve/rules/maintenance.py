@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.maintenance import MOST_WINDOWS, Period, clock_change, together
+from gitops_dsf.repository.model.config import Maintenance
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
 from gitops_dsf.resolve.rankings import is_paced
 from gitops_dsf.resolve.rules.target_clusters import eligible

@@ -18,9 +18,8 @@ from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.context import Context, needs
-from gitops_dsf.resolve.rules.rankings import how_zero_wins
-from gitops_dsf.resolve.rules.raw_document import indexes, misfits, resources_ranked_by
-from gitops_dsf.resolve.rules.selectors import invalid
+from gitops_dsf.resolve.rules.rankings import how_zero_wins, resources_ranked_by
+from gitops_dsf.resolve.rules.selectors import invalid, misfits
 from gitops_dsf.wording import did_you_mean, shortened
 
 if TYPE_CHECKING:
@@ -150,8 +149,8 @@ def _verdict(spec: Mapping[str, Any]) -> "Verdict":
 
 def _selectors(document: Document) -> Iterator[Diagnostic]:
     """Selectors of labels and claims, and expressions."""
-    predicates = indexes(document, "spec", "predicates")
-    groups = indexes(document, *_GROUPS, "decisionGroups")
+    predicates = document.items("spec", "predicates")
+    groups = document.items(*_GROUPS, "decisionGroups")
     for place in (
         *((*place, "requiredClusterSelector") for place in predicates),
         *((*place, "groupClusterSelector") for place in groups),
@@ -159,7 +158,7 @@ def _selectors(document: Document) -> Iterator[Diagnostic]:
         for name in ("labelSelector", "claimSelector"):
             where = (*place, name)
             yield from invalid(document, where, value_at(document.data, where))
-        for where in indexes(document, *place, "celSelector", "celExpressions"):
+        for where in document.items(*place, "celSelector", "celExpressions"):
             text = value_at(document.data, where)
             if isinstance(text, str):
                 yield from _expression(document, where, text)
@@ -194,7 +193,7 @@ def _expression(document: Document, place: Path, text: str) -> Iterator[Diagnost
 
 def _implicit(document: Document) -> Iterator[Diagnostic]:
     """Defaults of the API server that decide what ranks the clusters."""
-    configurations = list(indexes(document, *_POLICY, "configurations"))
+    configurations = list(document.items(*_POLICY, "configurations"))
     defaults: list[tuple[Path, str, str | int]] = [
         (_POLICY, "mode", "Additive"),
         *((place, "weight", 1) for place in configurations),
@@ -214,7 +213,7 @@ def _rankings(document: Document) -> Iterator[Diagnostic]:
     policy = value_at(document.data, _POLICY) or {}
     steady, scored = policy.get("mode") != "Exact", False
     seen: set[tuple[str, ...]] = set()
-    for place in indexes(document, *_POLICY, "configurations"):
+    for place in document.items(*_POLICY, "configurations"):
         weight = value_at(document.data, (*place, "weight"))
         coordinate = value_at(document.data, (*place, "scoreCoordinate"))
         add_on = coordinate.get("addOn") or {}

@@ -9,10 +9,8 @@ from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
 from dsf_wire.query import Part, split
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.promql.check import MAX_QUERY, Checked, check
-from gitops_dsf.resolve.promql.labels import can_have, others
-from gitops_dsf.resolve.promql.mixing import mixing_clauses
-from gitops_dsf.resolve.promql.tokens import tokens
+from gitops_dsf.resolve.promql.check import MAX_QUERY, Checked, check, tokens
+from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 

@@ -1,15 +1,25 @@
-"""Checks what ranks clusters: weights, stickiness, items, and whether each score is published."""
+"""Checks what ranks clusters: weights, stickiness, items, whether each score is published, and the pace."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path
+from gitops_dsf.hub.pace import HOLD_SPAN, MOST_TERMS, MOVES_SCORE
+from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.foreign import RawPlacement
-from gitops_dsf.resolve.context import Context, needs
-from gitops_dsf.resolve.rankings import choose, nearest
-from gitops_dsf.resolve.rules.raw_document import resources_ranked_by
+from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.rankings import (
+    choose,
+    hold_weights,
+    is_paced,
+    nearest,
+    nearest_weights,
+    ranked_by,
+    reach,
+    spans,
+)
 from gitops_dsf.resolve.rules.target_clusters import choosable, eligible
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
@@ -128,6 +138,15 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
                 yield from _unpublished(context, scorers[name], item, place, clusters=choice)
 
 
+def resources_ranked_by(document: Document) -> Iterator[tuple[Path, str]]:
+    """The AddOnPlacementScores that the prioritizers of a raw Placement read, and where they are named."""
+    for place in document.items("spec", "prioritizerPolicy", "configurations"):
+        where = (*place, "scoreCoordinate", "addOn", "resourceName")
+        name = value_at(document.data, where)
+        if isinstance(name, str):
+            yield where, name
+
+
 def _unpublished(
     context: Context,
     scorer: EffectiveScorer,
@@ -151,3 +170,79 @@ def _unpublished(
         message = f"{scorer.name} runs on none of the {len(clusters)} clusters {which}"
         hint = "correct its clusterSelector or the masks, or choose other clusters"
         yield codes.SCORE_NOT_RUNNING.at(item.at(*path), message, hint)
+
+
+def weights_hold(context: Context) -> Iterator[Diagnostic]:
+    """A difference of scores that reaches what an item gives would decide where a paced Placement goes."""
+    for item in context.declared.rankings:
+        scores = ranked_by(item, context.scorers)
+        if not is_paced(item, context.settings) or not scores:
+            continue
+        if len(scores) > MOST_TERMS:
+            message = f"{len(scores)} scores rank it, and a paced Placement holds with up to {MOST_TERMS}"
+            yield codes.PACE_WEIGHTS.at(
+                item.at("spec", "scores", MOST_TERMS), message, "remove some, or write moves.pace: None"
+            )
+            continue
+        weights, found = [score.weight for score in scores], spans(scores, context.scorers)
+        if hold_weights(weights, found) is not None:
+            continue
+        near = nearest_weights(weights, found)
+        message = (
+            f"with the weights {_listed(weights)} the scores can differ by {reach(weights, found)} points,"
+            f" and a paced Placement holds up to {HOLD_SPAN - 1}"
+        )
+        ways = [f"write the weights {_listed(near)}"] if near else []
+        if max(found) > 100:
+            ways.append("give the scorers a scoreRange, which spans 100 points instead of 200")
+        ways.append("write moves.pace: None")
+        yield codes.PACE_WEIGHTS.at(item.at("spec", "scores", 0, "weight"), message, ", or ".join(ways))
+
+
+@needs(SETTINGS)
+def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
+    """Without the reconciler, paced applications would never move by their scores."""
+    if context.settings.pace is None:
+        return
+    position = context.repository.at("spec", "pace")
+    if context.is_upstream:
+        message = "the reconciler keeps the pace, and with delivery.mode UpstreamController there is none"
+        hint = "write delivery.mode: ManifestWork, or remove pace"
+        yield codes.PACE_WITHOUT_RECONCILER.at(position, message, hint)
+    elif not context.settings.reconciler.enabled:
+        message = "the reconciler keeps the pace, and reconciler.enabled is false: no application would move"
+        hint = "write reconciler.enabled: true, or remove pace"
+        yield codes.PACE_WITHOUT_RECONCILER.at(position, message, hint)
+
+
+@needs("FleetRepository")
+def demands_count(context: Context) -> Iterator[Diagnostic]:
+    """A demand is assumed for moves of paced applications, and for nothing else."""
+    for item in context.declared.rankings:
+        if is_paced(item, context.settings):
+            continue
+        for index, score in enumerate(item.value.spec.scores):
+            if score.demand:
+                if not isinstance(item.value, ScoredApplication):
+                    why, hint = "a ScoredPlacement is not paced", "remove it"
+                elif context.settings.pace is None:
+                    why, hint = "gitops-dsf.yaml has no spec.pace", "write spec.pace there, or remove it"
+                elif item.value.spec.moves.pace == "None":
+                    why, hint = "moves.pace is None", "remove it, or write moves.pace: Fleet"
+                else:
+                    why = "an application on every eligible cluster does not move"
+                    hint = "write placement.numberOfClusters, or remove it"
+                position = item.at("spec", "scores", index, "demand")
+                yield codes.PACE_FIELD.at(position, f"demand has no effect: {why}", hint)
+
+
+def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:
+    """A scorer whose scores have this name would move applications."""
+    for scorer in context.scorers.values():
+        if scorer.score_name and scorer.resource_name == MOVES_SCORE:
+            message = f"the AddOnPlacementScore {MOVES_SCORE} carries out paced moves"
+            yield codes.BAD_VALUE.at(scorer.at("scoring.params.name"), message, "give the score another name")
+
+
+def _listed(weights: Iterable[int]) -> str:
+    return ", ".join(map(str, weights))

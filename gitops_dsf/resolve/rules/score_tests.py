@@ -10,7 +10,6 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.score_test import ExpectedScore, GivenScore, ScoreTest
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
 from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
-from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.wording import did_you_mean_one_of
 
 MOST_VALUES: Final = 200_000
@@ -125,7 +124,7 @@ def _named(item: Item[ScoreTest]) -> Iterator[_Named]:
     data = item.document.data
     for section in ("given", "expect"):
         for name in value_at(data, ("spec", section)) or ():
-            for place in indexes(item.document, "spec", section, name):
+            for place in item.document.items("spec", section, name):
                 for field, kind in _KINDS.items():
                     where = (*place, field)
                     for path, text in texts_in(value_at(data, where), where):

@@ -1,19 +1,23 @@
-"""Checks label selectors: whether Kubernetes accepts them, and whether they match a cluster."""
+"""Checks label selectors: whether Kubernetes accepts them, and whether they match a cluster; and the shape of
+documents that are copied into the output. Any is possible there, and a wrong one is a finding.
+"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from gitops_dsf.diagnostics import Diagnostic, Severity, codes
+from gitops_dsf.argocd import fields
+from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_error
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
 from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
-from gitops_dsf.wording import shortened
+from gitops_dsf.wording import did_you_mean, shortened
 
 _MONITOR_SELECTOR: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
 _ROLLOUT: Path = ("spec", "agent", "rollout")
@@ -190,3 +194,34 @@ def _closest(context: Context, selector: LabelSelector) -> str:
         if value not in values:
             return f"the label {key} has these values: {', '.join(values[:6])}"
     return ""
+
+
+def misfits(document: Document, schema: fields.Schema, *place: str | int) -> Iterator[Diagnostic]:
+    """What an API server with the CRDs of Argo CD and OCM would refuse or drop, at any depth."""
+    for problem in fields.problems(schema, value_at(document.data, place), place):
+        where = problem.path
+        if problem.kind is fields.Kind.WRONG:
+            yield _wrong(document, where, problem.expected, problem.known)
+        elif problem.kind is fields.Kind.UNKNOWN:
+            name = str(where[-1])
+            hint = did_you_mean(name, problem.known) or f"known here: {', '.join(sorted(problem.known))}"
+            message = f"{name} is not a field of {dotted(where[:-1])}"
+            yield codes.UNKNOWN_FIELD.at(document.key_at(where), message, hint)
+        else:
+            message = f"{dotted(where)} is missing: the API server refuses the object"
+            yield codes.MISSING_FIELD.at(document.at(where), message, f"add {where[-1]}")
+
+
+def _wrong(document: Document, place: Path, expected: str, known: Collection[str]) -> Diagnostic:
+    hint, written = "", document.written(place)
+    edits: tuple[Edit, ...] = ()
+    if expected == "a whole number" and written.isdigit():
+        hint, edits = "remove the quotes", (Edit(place, value=int(written)),)
+    elif expected == "text" and written and value_at(document.data, place) is not None:
+        hint, edits = f'quote it: "{written}"', (Edit(place, value=written),)
+    elif expected == "a list" and written:
+        hint = f"write [{written}]"
+    elif known:
+        hint = f"its fields are {', '.join(sorted(known))}"
+    message = f"{dotted(place)} must be {expected}"
+    return codes.PLACEMENT_SHAPE.at(document.at(place), message, hint, edits=edits)

@@ -14,8 +14,7 @@ from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, times
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.resolve.rankings import Weights, expressible
-from gitops_dsf.resolve.types import ResolvedPlacement
+from gitops_dsf.resolve.rankings import ResolvedPlacement, expressible
 from gitops_dsf.views.preview.fleet import FleetVersion, typed_placements
 
 
@@ -32,7 +31,7 @@ def advice_on(
         contest = found.contests.get(f"{item.namespace}/{item.name}")
         if contest is None or contest.special or contest.key not in found.lines:
             continue
-        written = Weights(factor=item.score_factor, steady=item.steady_weight)
+        written = item.weights
         advice = advise(
             contest,
             values=expressible([score.weight for score in item.scores]) | {item.ranking.stickiness: written},

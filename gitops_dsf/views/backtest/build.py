@@ -27,7 +27,7 @@ from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.journal.record import Record
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.plan.summaries import cluster_label, summarise
+from gitops_dsf.plan import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.backtest.advised import advice_on, demands_of
 from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
+from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.scorers import Change, FieldChange, ScorerChange, altered, field_changes
 

@@ -29,9 +29,9 @@ from gitops_dsf.plan import Plan
 from gitops_dsf.render.delivery import delivery
 from gitops_dsf.render.tree import shared_objects
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster
+from gitops_dsf.resolve import Resolved
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.targets import on_the_hub
-from gitops_dsf.resolve.types import Resolved
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
 
 Object = Mapping[str, Any]

@@ -17,7 +17,7 @@ from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.plan import summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.simulator.scheduler import settle

@@ -18,7 +18,7 @@ from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Grid, Track
 from gitops_dsf.hub.placements import decision_of, ranked_by
-from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.plan import summarise
 from gitops_dsf.repository.model.score_test import MOST_SECONDS, Given, OfPlacement, ScoreTestSpec, seconds
 from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.resolve.scorer import EffectiveScorer

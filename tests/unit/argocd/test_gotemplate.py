@@ -6,7 +6,7 @@ from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, check, parse, r
 from gitops_dsf.argocd.gotemplate.check import LARGEST, LONGEST
 from gitops_dsf.argocd.gotemplate.parse import DEEPEST
 from gitops_dsf.argocd.gotemplate.plain import Value
-from gitops_dsf.resolve.template_parameters import DECIDED, GIVEN
+from gitops_dsf.resolve.rules.templates import DECIDED, GIVEN
 
 VALUES = {**DECIDED, "values": {"tier": Value("text", 4), "my-tier": Value("text", 4)}}
 

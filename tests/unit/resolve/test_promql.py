@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.resolve.promql.check import check
-from gitops_dsf.resolve.promql.labels import can_have
-from gitops_dsf.resolve.promql.mixing import mixing_clauses
-from gitops_dsf.resolve.promql.tokens import FUNCTIONS
+from gitops_dsf.resolve.promql.check import FUNCTIONS, check
+from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses
 from tests.support.laws import examples
 from tests.support.repositories import listed
 

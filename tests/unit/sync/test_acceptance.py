@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.pipeline import check
+from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.repository.write import write_files
 from gitops_dsf.sync.locks import LockState, weigh
 from tests.support.fleets import FleetSources, fleets, write
 from tests.support.laws import examples

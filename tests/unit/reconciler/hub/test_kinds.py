@@ -21,7 +21,7 @@ from gitops_dsf.reconciler.hub.kinds import (
     decision_page,
     placement,
 )
-from gitops_dsf.repository.model.application import Moves
+from gitops_dsf.repository.model.apps import Moves
 from tests.support.typed import raw
 
 

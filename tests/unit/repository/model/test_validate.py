@@ -4,7 +4,7 @@ import pytest
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import load_text
-from gitops_dsf.repository.load.names import FOLDER_OF_KIND
+from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.validate import declare
 
