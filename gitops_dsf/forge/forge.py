@@ -3,12 +3,11 @@
 Answers are untrusted: senders limit their size and time, and follow no redirects.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
-from urllib.parse import quote, urlencode
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 
@@ -68,20 +67,32 @@ class Send(Protocol):
         """Raises ForgeError if there is no answer."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A pull request, or merge request."""
 
     number: int
     url: str
-    is_open: bool
-    merged: bool
-    body: str
+    state: Literal["open", "opened", "locked", "closed", "merged"]
+    """GitLab locks it while it is being merged."""
+    body: str | None = None
+    merged_at: datetime | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in {"open", "opened", "locked"}
+
+    @property
+    def merged(self) -> bool:
+        return self.state == "merged" or self.merged_at is not None
 
     @property
     def refused(self) -> bool:
         """Whether people closed it without merging it."""
-        return not self.is_open and not self.merged and CLOSED_BY_US not in self.body
+        return not self.is_open and not self.merged and CLOSED_BY_US not in (self.body or "")
+
+    def is_from(self, place: str, branch: str) -> bool:
+        """Whether it offers this branch of this repository. A fork may have a branch of the same name."""
+        raise NotImplementedError
 
 
 class User(msgspec.Struct, frozen=True):
@@ -98,7 +109,7 @@ class _Comment(msgspec.Struct, frozen=True):
     author: User | None = None
 
 
-class Forge(ABC):
+class Forge:
     """Pull requests of one repository into one branch. Sends one request at a time, as GitHub asks of
     programs. Every method raises ForgeError.
     """
@@ -109,26 +120,44 @@ class Forge(ABC):
     TO_COMMENT: ClassVar[str]
     HOME: ClassVar[str]
     """Path of the repository, with its place as it is or quoted."""
+    REQUESTS: ClassVar[str] = "pulls"
+    """Path of its requests, below the repository."""
+    SHAPE: ClassVar[type[Request]]
+    NEWEST: ClassVar[str]
+    """Query for the newest requests of a branch of this repository."""
+    HEAD: ClassVar[str] = "head"
+    BASE: ClassVar[str] = "base"
+    BODY: ClassVar[str] = "body"
+    CLOSED: ClassVar[tuple[str, str]] = ("state", "closed")
     THREAD: ClassVar[str]
     """Path of a request's comments, below the repository."""
     COMMENT: ClassVar[str]
     EDITS: ClassVar[str] = "PATCH"
     PAGED: ClassVar[bool] = True
+    SIGNED: ClassVar[Mapping[str, str]]
+    """The headers of a request."""
+    BOTS: ClassVar[bool] = False
+    """Whether the token of a workflow belongs to a bot, and may not ask who it is."""
 
     def __init__(self, *, api: str, place: str, send: Send, base: str = "") -> None:
         """`place` is owner/name of the repository, and `base` the branch that requests are for."""
         self._api, self._place, self._base, self._send = api, place, base, send
         self._home = api + self.HOME.format(place=place, quoted=quote(place, safe=""))
 
-    @abstractmethod
     async def latest(self, branch: str) -> Request | None:
         """The newest request from a branch of this repository, open or not."""
+        known = {"owner": self._place.partition("/")[0], "branch": branch, "base": self._base}
+        query = {name: value.format(**known) for name, value in parse_qsl(self.NEWEST)}
+        found = await self._call("GET", self.REQUESTS, list[self.SHAPE], query=query)  # type: ignore[name-defined]
+        # Do not rely on the filter.
+        return next((each for each in found if each.is_from(self._place, branch)), None)
 
     async def open(self, *, branch: str, title: str, body: str) -> Request:
         """Opens a request, or returns the open one, which somebody else was faster to open."""
         text = body if len(body) <= MOST_BODY else f"{body[:MOST_BODY]}\n\n(cut off)"
         try:
-            return await self._open(branch=branch, title=title, body=text)
+            asked = {self.HEAD: branch, self.BASE: self._base, "title": title, self.BODY: text}
+            return await self._call("POST", self.REQUESTS, self.SHAPE, body=asked)
         except ForgeError as error:
             if error.status not in {HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}:
                 raise
@@ -139,7 +168,10 @@ class Forge(ABC):
 
     async def close(self, request: Request, *, why: str) -> None:
         """Says why and closes it in one step: a crash in between would look like a refusal."""
-        await self._close(request.number, body=f"{request.body[:MOST_BODY]}\n\n{why}\n{CLOSED_BY_US}")
+        name, closed = self.CLOSED
+        text = f"{(request.body or '')[:MOST_BODY]}\n\n{why}\n{CLOSED_BY_US}"
+        path = f"{self.REQUESTS}/{request.number}"
+        await self._call(self.EDITS, path, body={name: closed, self.BODY: text})
 
     async def comment(self, number: int, text: str, *, marker: str) -> str:
         """Writes the comment that begins with the marker: edits the own one, and never one that somebody else
@@ -165,17 +197,16 @@ class Forge(ABC):
         await self._call("POST", thread, body={"body": text}, needs=self.TO_COMMENT)
         return "added"
 
-    @abstractmethod
-    async def _open(self, *, branch: str, title: str, body: str) -> Request: ...
-
-    @abstractmethod
-    async def _close(self, number: int, *, body: str) -> None: ...
-
-    @abstractmethod
-    def _sign(self, token: str) -> Mapping[str, str]: ...
-
     async def _me(self) -> User:
-        return await self._call("GET", "/user", User, needs=self.TO_COMMENT)
+        try:
+            return await self._call("GET", "/user", User, needs=self.TO_COMMENT)
+        except ForgeError as error:
+            if self.BOTS and error.refused:
+                return User(type="Bot")
+            raise
+
+    def _sign(self, token: str) -> Mapping[str, str]:
+        return {name: value.format(token=token) for name, value in self.SIGNED.items()}
 
     async def _call(
         self,

@@ -1,12 +1,16 @@
-"""A shallow clone with the contents of only those files that were asked for: 400 kB of 55 MB."""
+"""The git program, and a shallow clone with the contents of only those files that were asked for: 400 kB of
+55 MB. A run that was cancelled ends with all its child processes.
+"""
 
 import asyncio
 import contextlib
 import logging
+import os
 import re
 import shutil
+import signal
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -15,9 +19,9 @@ from prometheus_client import Counter
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import Backoff
+from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
-from gitops_dsf.reconciler.git.program import GitProgram
 from gitops_dsf.reconciler.settings import GitSettings
 
 LOG = logging.getLogger(__name__)
@@ -26,6 +30,60 @@ RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is created again, so that old objects do not pile up."""
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "origin"
+SECONDS: Final = 180.0
+MOST_QUOTED: Final = 400
+"""Characters of git's messages in an error."""
+
+_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_KEPT: Final = frozenset(
+    {"PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", *_PROXIES, *(name.upper() for name in _PROXIES)}
+)
+"""Variables that git inherits. None of them leads git to another repository, configuration or trace."""
+
+_ALWAYS: Final = (
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("core.hooksPath", os.devnull),
+    ("core.sparseCheckout", "true"),
+    ("http.followRedirects", "false"),
+    ("advice.pushUpdateRejected", "false"),
+    # Git streams larger files to the disk, and holds smaller ones in memory.
+    ("core.bigFileThreshold", "16m"),
+)
+
+
+async def run(
+    command: Sequence[str],
+    *,
+    what: str,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    seconds: float = SECONDS,
+) -> tuple[int, bytes, bytes]:
+    """Returns the exit code, standard output and standard error. Raises GitError, which names `what`."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=folder,
+        env=environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            out, err = await process.communicate(stdin)
+    except TimeoutError as error:
+        msg = f"{what}: it took longer than {seconds:g} s"
+        raise GitError(msg) from error
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            # A pipe stays open while it holds output that nobody has read.
+            await process.communicate()
+    return process.returncode or 0, out, err
 
 
 class Clone:
@@ -42,12 +100,9 @@ class Clone:
         self.tree = folder / "tree"
         self.head = ""
         """The commit that was checked out; empty if there is none."""
-        self._git = GitProgram(
-            folder=self._folder,
-            tree=self.tree,
-            url=self._url,
-            credentials=Credentials(folder=settings.credentials),
-        )
+        self._credentials = Credentials(folder=settings.credentials)
+        name, _, mail = self.author.removesuffix(">").partition(" <")
+        self._identity = (("user.name", name), ("user.email", mail))
         self._created, self._commits = False, 0
 
     async def heads(self, *names: str) -> dict[str, str]:
@@ -85,8 +140,7 @@ class Clone:
 
     async def read(self, commit: str, name: str) -> bytes:
         """The content of one file of a fetched commit."""
-        with self._failing():
-            return await self._git.run("cat-file", "blob", f"{commit}:{name}")
+        return await self._bytes("cat-file", "blob", f"{commit}:{name}")
 
     async def changes(self, before: str, after: str) -> dict[str, str]:
         """The paths that differ between two commits, with the mode and the object that the second one has."""
@@ -130,17 +184,12 @@ class Clone:
         # Files that did not change were never fetched.
         tree = await self._run("write-tree", "--missing-ok", GIT_INDEX_FILE=index)
         when = f"{int(at.timestamp())} {at:%z}"
-        name, _, mail = self.author.removesuffix(">").partition(" <")
         return await self._run(
             "commit-tree",
             *(("-p", parent) if parent else ()),
             tree,
             stdin=f"{message.rstrip()}\n".encode(),
-            GIT_AUTHOR_NAME=name,
-            GIT_AUTHOR_EMAIL=mail,
             GIT_AUTHOR_DATE=when,
-            GIT_COMMITTER_NAME=name,
-            GIT_COMMITTER_EMAIL=mail,
             GIT_COMMITTER_DATE=when,
         )
 
@@ -153,16 +202,48 @@ class Clone:
         await self._run("push", "--quiet", "--no-verify", lease, _REMOTE, f"{commit or ''}:{_HEADS}{branch}")
 
     async def _run(self, *arguments: str, stdin: bytes = b"", **variables: str) -> str:
-        with self._failing():
-            return await self._git.text(*arguments, stdin=stdin, **variables)
+        """Standard output without the last line break."""
+        out = await self._bytes(*arguments, stdin=stdin, **variables)
+        return out.decode(errors="surrogateescape").rstrip("\n")
 
-    @contextlib.contextmanager
-    def _failing(self) -> Iterator[None]:
+    async def _bytes(self, *arguments: str, stdin: bytes = b"", **variables: str) -> bytes:
         try:
-            yield
+            return await self._git(*arguments, stdin=stdin, **variables)
         except BaseException:
             self._created = False
             raise
+
+    async def _git(self, *arguments: str, stdin: bytes, **variables: str) -> bytes:
+        environment = {
+            **{name: value for name, value in os.environ.items() if name in _KEPT},
+            # Without the .netrc, .gitconfig and SSH agent of the user who started the process.
+            "HOME": str(self._folder.parent),
+            # Outside of the working tree: no file in it can be a setting of git.
+            "GIT_DIR": str(self._folder),
+            "GIT_WORK_TREE": str(self.tree),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ASKPASS": "",
+            "GIT_ALLOW_PROTOCOL": "https:http:ssh:file",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "LC_ALL": "C",
+            **variables,
+        }
+        settings = (*_ALWAYS, *self._identity, *self._credentials.settings(self._url))
+        options = (part for name, value in settings for part in ("-c", f"{name}={value}"))
+        what, command = f"git {arguments[0]}", ("git", *options, *arguments)
+        try:
+            code, out, err = await run(
+                command, what=what, folder=self.tree, environment=environment, stdin=stdin
+            )
+        except FileNotFoundError as error:
+            gone = f"{self.tree} does not exist any more"
+            raise GitError("git is not installed, or not on PATH" if self.tree.is_dir() else gone) from error
+        if code:
+            words = _summary(self._credentials.cleaned(err.decode(errors="replace")))
+            raise GitError(f"{what}: {words or 'failed without a message'}")
+        return out
 
     async def _create(self) -> None:
         self.head = ""
@@ -172,6 +253,17 @@ class Clone:
         await self._run("init", "--quiet", "--template=")
         await self._run("remote", "add", _REMOTE, self._url)
         self._created, self._commits = True, 0
+
+
+def _summary(output: str) -> str:
+    """Git's messages in one line, without hints and decorations."""
+    lines = [line.strip() for line in output.splitlines()]
+    kept = [
+        re.sub(r"^(fatal|error|remote): *", "", line)
+        for line in lines
+        if line and not line.startswith(("hint:", "To ", "Done"))
+    ]
+    return printable("; ".join(line for line in kept if line), most=MOST_QUOTED)
 
 
 async def keep_pushing(

@@ -14,7 +14,7 @@ The files are read for each use, so a rotated Secret takes effect at once.
 import base64
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -47,8 +47,10 @@ class Credentials:
 
     folder: Path | None
 
-    def configuration(self, url: str) -> tuple[tuple[str, str], ...]:
+    def settings(self, url: str) -> tuple[tuple[str, str], ...]:
         """Settings of git, without secrets. Raises GitError when the Secret lacks what the URL needs."""
+        if is_ssh(url):
+            return (("core.sshCommand", self._ssh_command()),)
         if self.folder is None or not is_http(url):
             return ()
         name = next((name for name in _SECRET_FILES if self._has(name)), None)
@@ -58,25 +60,17 @@ class Credentials:
                 " URLs need"
             )
             raise GitError(msg)
-        helper = _HELPER.format(
-            folder=shlex.quote(str(self.folder.absolute())), file=name, default_user=TOKEN_USER
-        )
+        folder, parts = self.folder.absolute(), urlsplit(url)
+        helper = _HELPER.format(folder=shlex.quote(str(folder)), file=name, default_user=TOKEN_USER)
         # The empty helper clears the list. The origin in the name keeps the secret from other servers.
-        settings = [("credential.helper", ""), (f"credential.{_origin(url)}.helper", helper)]
-        if self._has("ca.crt"):
-            settings.append(("http.sslCAInfo", str(self.folder.absolute() / "ca.crt")))
-        return tuple(settings)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        found = (("credential.helper", ""), (f"credential.{origin}.helper", helper))
+        return (*found, ("http.sslCAInfo", str(folder / "ca.crt"))) if self._has("ca.crt") else found
 
-    def ssh_command(self, url: str) -> Mapping[str, str]:
-        """Variables for ssh, without secrets. Raises GitError when the Secret lacks what the URL needs."""
-        if not is_ssh(url):
-            return {}
+    def _ssh_command(self) -> str:
         if self.folder is None or not (self._has("ssh-privatekey") and self._has("known_hosts")):
-            where = (
-                "--git-credentials is not given"
-                if self.folder is None
-                else f"{self.folder} lacks ssh-privatekey or known_hosts"
-            )
+            lacking = f"{self.folder} lacks ssh-privatekey or known_hosts"
+            where = "--git-credentials is not given" if self.folder is None else lacking
             raise GitError(f"{where}; ssh URLs need both files")
         folder = self.folder.absolute()
         options = {
@@ -88,13 +82,8 @@ class Credentials:
             "BatchMode": "yes",
             "ConnectTimeout": 15,
         }
-        command = [
-            "ssh",
-            "-F",
-            "/dev/null",
-            *(part for name, value in options.items() for part in ("-o", f'{name}="{value}"')),
-        ]
-        return {"GIT_SSH_COMMAND": shlex.join(command)}
+        words = (part for name, value in options.items() for part in ("-o", f'{name}="{value}"'))
+        return shlex.join(["ssh", "-F", "/dev/null", *words])
 
     def token(self) -> str:
         """The token, for a forge's API. Raises GitError when there is none."""
@@ -161,8 +150,3 @@ def checked(url: str) -> str:
         )
         raise UsageError(msg)
     return url
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"

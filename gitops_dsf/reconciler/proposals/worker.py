@@ -18,8 +18,8 @@ from dsf_wire.text import printable
 from gitops_dsf.errors import GitopsDsfError, RepositoryError
 from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.pipeline import check_loaded
+from gitops_dsf.reconciler.git.clone import run
 from gitops_dsf.reconciler.git.credentials import GitError
-from gitops_dsf.reconciler.git.program import run
 from gitops_dsf.repository.files import remove_files, write_files
 from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.model.validate import declare

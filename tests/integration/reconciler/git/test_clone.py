@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.git import program
-from gitops_dsf.reconciler.git.clone import Clone, working_clone
+from gitops_dsf.reconciler.git.clone import Clone, run, working_clone
 from gitops_dsf.reconciler.git.credentials import GitError
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
@@ -248,10 +247,10 @@ def _processes(word: str) -> list[str]:
 
 
 def test_a_command_that_is_given_up_leaves_no_pipe_open(tmp_path: Path) -> None:
-    async def run() -> None:
+    async def given_up() -> None:
         with pytest.raises(GitError, match="took longer"):
-            await program.run(["yes"], what="yes", folder=tmp_path, seconds=0.2)
+            await run(["yes"], what="yes", folder=tmp_path, seconds=0.2)
 
-    asyncio.run(run())
+    asyncio.run(given_up())
     # A transport of a loop that was closed warns when it is collected.
     gc.collect()

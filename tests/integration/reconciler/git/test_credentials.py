@@ -133,23 +133,22 @@ def _scan(seen: set[str], shown: set[str]) -> None:
 
 async def test_another_server_never_gets_the_secret(server: GitServer, secret: Path, tmp_path: Path) -> None:
     (secret / "token").write_text(SECRET, encoding="utf-8")
-    configuration = dict(Credentials(folder=secret).configuration("https://git.example.com/fleet.git"))
+    configuration = dict(Credentials(folder=secret).settings("https://git.example.com/fleet.git"))
     assert set(configuration) == {"credential.helper", "credential.https://git.example.com.helper"}
     assert SECRET not in str(configuration)
-    assert Credentials(folder=secret).configuration(f"file://{tmp_path}") == ()
+    assert Credentials(folder=secret).settings(f"file://{tmp_path}") == ()
 
 
 def test_ssh_uses_the_files_of_the_secret_alone(secret: Path) -> None:
     url = "git@git.example.com:team/fleet.git"
     with pytest.raises(GitError, match="lacks ssh-privatekey or known_hosts"):
-        Credentials(folder=secret).ssh_command(url)
+        Credentials(folder=secret).settings(url)
     with pytest.raises(GitError, match="--git-credentials is not given"):
-        Credentials(folder=None).ssh_command(url)
+        Credentials(folder=None).settings(url)
     (secret / "ssh-privatekey").write_text("KEY", encoding="utf-8")
     (secret / "known_hosts").write_text("git.example.com ssh-ed25519 AAAA", encoding="utf-8")
-    command = Credentials(folder=secret).ssh_command(url)["GIT_SSH_COMMAND"]
+    command = dict(Credentials(folder=secret).settings(url))["core.sshCommand"]
     assert "KEY" not in command
-    assert Credentials(folder=secret).ssh_command("https://git.example.com/fleet.git") == {}
 
 
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="needs OpenSSH's client")
@@ -160,7 +159,9 @@ def test_ssh_understands_its_options(secret: Path, tmp_path: Path) -> None:
     (tmp_path / ".ssh/config").write_text(
         "Host *\n  StrictHostKeyChecking no\n  User nobody\n", encoding="utf-8"
     )
-    command = Credentials(folder=secret).ssh_command("git@git.example.com:team/fleet.git")["GIT_SSH_COMMAND"]
+    command = dict(Credentials(folder=secret).settings("git@git.example.com:team/fleet.git"))[
+        "core.sshCommand"
+    ]
     shown = subprocess.run(
         [*shlex.split(command), "-G", "git@git.example.com"],
         capture_output=True,
