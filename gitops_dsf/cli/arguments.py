@@ -1,30 +1,146 @@
-"""The arguments that several verbs share, and the format of -o: yaml, for every verb that prints JSON, is
-that JSON as YAML.
-"""
+"""How verbs say what they take: `add`, the arguments that several share, and checks of what is given."""
 
 import argparse
-import io
 import sys
-import time
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from dsf_wire.text import printable_json
 from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.hub.names import JOURNAL_BRANCH
+
+Parser: TypeAlias = argparse.ArgumentParser
+DEFAULT_DAYS: Final = 14
+YAML: Final = "yaml"
 
 
-def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """A verb: its line in the list of verbs, its help, and what adds its arguments. Its module is imported
+    when it runs: `run(arguments)` returns the exit code.
+    """
+
+    name: str
+    help: str
+    add_arguments: Callable[[Parser], None]
+    description: str = ""
+    examples: str = ""
+    module: str = ""
+    """The one of its name by default."""
+
+
+def moment(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time; write RFC 3339, such as 2026-06-01T00:00:00Z"
+        )
+    return found
+
+
+_TYPES: Final[dict[str, Callable[[str], object]]] = {
+    **dict.fromkeys(("DIR", "FILE", "FOLDER", "PATH"), Path),
+    **dict.fromkeys(("N", "PERCENT", "SECONDS"), float),
+    "TIME": moment,
+}
+"""What a value becomes, by the word that stands for it in the help. Others stay text."""
+
+
+def add(
+    takes: "Parser | argparse._ArgumentGroup",
+    usage: str,
+    meaning: str,
+    **settings: Any,  # noqa: ANN401 - those of argparse
+) -> None:
+    """Adds an argument, written as in a usage line: `--all`, `--placement NAME`, or `--label GLOB ...`, which
+    may be repeated. A positional one begins with the name that its value gets: `directory [DIR]`.
+    """
+    name, _, value = usage.partition(" ")
+    if not name.startswith("-") and value.startswith("["):
+        value = value[1:-1]
+        settings["nargs"] = "*" if value.endswith(" ...") else "?"
+    elif value.endswith(" ..."):
+        settings |= {"action": "append", "default": []}
+    if value:
+        word = value.removesuffix(" ...")
+        settings = {"metavar": word, "type": _TYPES.get(word), **settings}
+    elif "choices" not in settings:
+        settings["action"] = "store_true"
+    takes.add_argument(name, help=meaning, **settings)
+
+
+def add_fleet_directory(parser: Parser) -> None:
+    add(parser, "directory [DIR]", "fleet repository; this folder by default", default=Path())
+
+
+def add_output(parser: Parser, *formats: str) -> None:
+    """Adds -o with these formats, text by default. What is JSON can be YAML, too."""
     parser.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="fleet repository; this folder by default",
+        "-o",
+        "--output",
+        choices=(*formats, YAML),
+        default="text",
+        help="text by default; yaml is the JSON as YAML",
     )
+
+
+def add_context_arguments(parser: Parser) -> "argparse._ArgumentGroup":
+    hub = parser.add_argument_group("which hub")
+    add(hub, "--context HUB", "context of the kubeconfig; the current one by default")
+    add(hub, "--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
+    return hub
+
+
+def add_hub_arguments(parser: Parser) -> None:
+    """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
+    hub, ocm = add_context_arguments(parser), "open-cluster-management"
+    add(hub, "--hub-namespace NAME", f"where scorers are ({ocm})", default=ocm)
+    add(hub, "--argocd-namespace NAME", "where ApplicationSets and Placements are (argocd)", default="argocd")
+
+
+def add_waiting_arguments(parser: Parser, *, until: str, dry_run: str) -> None:
+    add(parser, "--dry-run", dry_run)
+    add(parser, "--timeout SECONDS", f"how long to wait until {until} (300)", type=_timeout, default=300)
+    add(parser, "--no-wait", f"do not wait until {until}")
+
+
+def _timeout(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 1 or more")
+    return int(text)
+
+
+def add_span_arguments(parser: Parser) -> None:
+    """Adds --days, --from and --to."""
+    group = parser.add_argument_group("which span of time")
+    add(group, "--days N", f"up to --to ({DEFAULT_DAYS})")
+    add(group, "--from TIME", "in place of --days", dest="start")
+    add(group, "--to TIME", "now by default", dest="end")
+
+
+def add_source_arguments(parser: Parser) -> None:
+    """Adds --scores, --state-branch, --context, --kubeconfig and --now."""
+    sources = parser.add_argument_group("where scores and decisions come from").add_mutually_exclusive_group()
+    scores = "file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot"
+    add(sources, "--scores PATH", scores)
+    branch = "branch of this git repository that holds a snapshot: gitops-dsf-state"
+    add(sources, "--state-branch BRANCH", branch)
+    add(sources, "--context HUB", "context of the kubeconfig: ask the hub itself")
+    add(parser, "--kubeconfig FILE", "with --context: in place of $KUBECONFIG or ~/.kube/config")
+    now = "time for which expired scores are computed; by default when the data was observed"
+    add(parser, "--now TIME", now)
+
+
+def add_journal_arguments(parser: Parser) -> None:
+    sources = parser.add_argument_group("where the journal is").add_mutually_exclusive_group()
+    branch = f"branch of the git repository in DIR, fetched before ({JOURNAL_BRANCH})"
+    add(sources, "--journal-branch BRANCH", branch, default=JOURNAL_BRANCH)
+    add(sources, "--journal PATH", "a file of the journal, or a folder with its files")
 
 
 def read_named(name: str, hint: str = "") -> bytes:
@@ -49,56 +165,10 @@ def check_is_folder(directory: Path, hint: str = "") -> None:
 
 def check_has_settings(directory: Path) -> None:
     """Raises UsageError if the folder has no gitops-dsf.yaml."""
-    from gitops_dsf.repository.load.discover import SETTINGS_FILE
-
-    if not (directory / SETTINGS_FILE).is_file():
+    if not (directory / "gitops-dsf.yaml").is_file():
         raise UsageError(
-            f"{directory} holds no {SETTINGS_FILE}; name a fleet repository, or make one with gitops-dsf init"
+            f"{directory} holds no gitops-dsf.yaml; name a fleet repository, or make one with gitops-dsf init"
         )
-
-
-def add_context_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
-    hub = parser.add_argument_group("which hub")
-    hub.add_argument("--context", metavar="HUB", help="context of the kubeconfig; the current one by default")
-    hub.add_argument(
-        "--kubeconfig", metavar="FILE", type=Path, help="in place of $KUBECONFIG or ~/.kube/config"
-    )
-    return hub
-
-
-def add_hub_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
-    hub = add_context_arguments(parser)
-    hub.add_argument(
-        "--hub-namespace",
-        metavar="NAME",
-        default="open-cluster-management",
-        help="where scorers are (open-cluster-management)",
-    )
-    hub.add_argument(
-        "--argocd-namespace",
-        metavar="NAME",
-        default="argocd",
-        help="where ApplicationSets and Placements are (argocd)",
-    )
-
-
-def add_waiting_arguments(parser: argparse.ArgumentParser, *, until: str, dry_run: str) -> None:
-    parser.add_argument("--dry-run", action="store_true", help=dry_run)
-    parser.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=_timeout,
-        default=300,
-        help=f"how long to wait until {until} (300)",
-    )
-    parser.add_argument("--no-wait", action="store_true", help=f"do not wait until {until}")
-
-
-def _timeout(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 1 or more")
-    return int(text)
 
 
 def chosen_context(args: argparse.Namespace) -> str:
@@ -114,78 +184,3 @@ def chosen_context(args: argparse.Namespace) -> str:
         )
     print(f"hub: {found} (the current context)", file=sys.stderr)
     return found
-
-
-DAY_SECONDS, DEFAULT_DAYS = 86_400, 14
-
-
-def add_span_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds --days, --from and --to."""
-    group = parser.add_argument_group("which span of time")
-    group.add_argument("--days", metavar="N", type=float, help=f"up to --to ({DEFAULT_DAYS})")
-    group.add_argument("--from", dest="start", metavar="TIME", type=moment, help="in place of --days")
-    group.add_argument("--to", dest="end", metavar="TIME", type=moment, help="now by default")
-
-
-def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) -> tuple[float, float]:
-    """The span in Unix seconds; `known`, that of the data, is the default. Raises UsageError."""
-    now = known[1] if known is not None else time.time()
-    end = args.end.timestamp() if args.end is not None else now
-    if args.start is not None and args.days is not None:
-        raise UsageError("--from and --days are two starts; give one of them")
-    days = DEFAULT_DAYS if args.days is None else args.days
-    start = args.start.timestamp() if args.start is not None else end - days * DAY_SECONDS
-    if known is not None and args.start is None and args.days is None:
-        start = known[0]
-    if start >= end:
-        raise UsageError("the span ends before it starts; write --from before --to, and --days above 0")
-    return start, end
-
-
-def moment(text: str) -> datetime:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time; write RFC 3339, such as 2026-06-01T00:00:00Z"
-        )
-    return found
-
-
-YAML: Final = "yaml"
-
-
-def add_output(parser: argparse.ArgumentParser, *formats: str) -> None:
-    """Adds -o with these formats, text by default. What is JSON can be YAML, too."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=(*formats, YAML),
-        default="text",
-        help="text by default; yaml is the JSON as YAML",
-    )
-
-
-def run_with_output(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
-    """Runs a verb in the format of -o, if it has one."""
-    if getattr(args, "output", None) != YAML:
-        return run(args)
-    args.output = "json"
-    with redirect_stdout(io.StringIO()) as printed:
-        code = run(args)
-    if text := printed.getvalue().strip():
-        import json
-
-        import yaml
-
-        yaml.safe_dump(json.loads(text), sys.stdout, sort_keys=False, allow_unicode=True, width=10_000)
-    return code
-
-
-def json_text(content: object) -> str:
-    """Formats what msgspec encodes as JSON for people and programs: indented, with a newline at the end."""
-    import msgspec
-
-    return printable_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()) + "\n"

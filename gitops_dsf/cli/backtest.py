@@ -3,129 +3,47 @@
 import argparse
 import asyncio
 import math
-import os
 import sys
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from ssl import SSLContext
+from typing import TYPE_CHECKING, Final
 
-from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
-from dsf_wire.text import printable
-from gitops_dsf.cli.arguments import add_fleet_directory, add_output, add_span_arguments, json_text, span
-from gitops_dsf.cli.hubdata import (
-    add_journal_arguments,
-    add_source_arguments,
-    branch_files,
-    journal_files,
-    placement_key,
-    read_fleet,
-    read_hub_data,
-    since_month,
-)
+from dsf_wire.rawscores import SCORE_NAME_LABEL
+from dsf_wire.text import printable, printable_lines
+from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.log import journal_files, since_month, span
+from gitops_dsf.cli.terminal import Step, json_text, progress, table
 from gitops_dsf.errors import GitopsDsfError, UsageError
-from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.metadata import timestamp_of
+from gitops_dsf.hub.urls import origin
+from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.record import read as read_journal
+from gitops_dsf.repository.revision import RevisionError, find_base
+from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text
 
+try:
+    from gitops_dsf.backtest.rawscores import Results, evaluated, exported, query_of, results, samples_of
+    from gitops_dsf.metricstore.answer import Answer, StoreError, read_path
+    from gitops_dsf.views.backtest import sentences
+    from gitops_dsf.views.backtest.build import LIMITS, Asked, BacktestBuilder, Result, document
+    from gitops_dsf.views.backtest.page import page
+    from gitops_dsf.views.backtest.sentences import markdown
+except ModuleNotFoundError as error:
+    raise GitopsDsfError(
+        f"{error.name} is not installed; a backtest needs: pip install 'gitops-dsf[backtest]'"
+    ) from error
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from ssl import SSLContext
-
-    from gitops_dsf.backtest.rawscores import Results
-    from gitops_dsf.cli.terminal import Step
-    from gitops_dsf.journal.record import Record
-    from gitops_dsf.metricstore.answer import Answer
     from gitops_dsf.metricstore.client import MetricStore
-    from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result
-    from gitops_dsf.views.preview.fleet import FleetVersion
 
-DESCRIPTION = """\
-Takes the raw scores of the past (the metric dynamic_score, from any store that has Prometheus' HTTP API, or
-from saved answers of one), applies what agents and OCM do with them, and shows what this repository would
-have decided: moves, time on each cluster, moves back and forth and the score that caused them, and regret,
-the points by which the decision was behind the best one. With --base it compares two revisions."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf backtest --prometheus https://thanos.example.com              the last 14 days of this repository
-  gitops-dsf backtest --prometheus URL --base origin/main -o markdown           for the pull request
-  gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
-  gitops-dsf backtest --history scores.json -o html > backtest.html  from an answer of /api/v1/query_range
-
-exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
-"""  # noqa: E501
-
-READING = 0.6
+READING: Final = 0.6
 """Part of --time-limit that reading the history may take."""
-DECIDING = 0.9
+DECIDING: Final = 0.9
 """Part of --time-limit after which nothing more is decided."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fleet_directory(parser)
-    history = parser.add_argument_group("where the history comes from").add_mutually_exclusive_group(
-        required=True
-    )
-    history.add_argument("--prometheus", metavar="URL", help="a store with Prometheus' HTTP API")
-    history.add_argument(
-        "--history",
-        metavar="PATH",
-        type=Path,
-        help="file or folder with saved answers of /api/v1/query_range",
-    )
-    parser.add_argument(
-        "--token-file", metavar="FILE", type=Path, help="with --prometheus: a bearer token, without quotes"
-    )
-    parser.add_argument(
-        "--credentials",
-        metavar="DIR",
-        type=Path,
-        help="with --prometheus: folder with the Secrets and ConfigMaps, as files NAME/KEY, that the"
-        " repository names for the source at this URL",
-    )
-    parser.add_argument(
-        "--header",
-        metavar="NAME:VALUE",
-        action="append",
-        default=[],
-        help="with --prometheus: a header of every request, such as X-Scope-OrgID:team",
-    )
-    parser.add_argument(
-        "--cluster-label",
-        metavar="LABEL",
-        default=CLUSTER_LABEL,
-        help=f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
-    )
-    add_span_arguments(parser)
-    parser.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
-    parser.add_argument(
-        "--placement",
-        metavar="[NS/]NAME",
-        action="append",
-        default=[],
-        help="only this Placement; can be repeated",
-    )
-    parser.add_argument(
-        "--window",
-        metavar="SECONDS",
-        type=float,
-        default=WINDOW_SECONDS,
-        help="a cluster chosen again within this time counts as back and forth (%(default)g)",
-    )
-    parser.add_argument(
-        "--advise",
-        action="store_true",
-        help="try every stickiness, and several deadbands; demands, too, if there is a journal",
-    )
-    add_journal_arguments(parser)
-    add_output(parser, "text", "json", "markdown", "html")
-    parser.add_argument(
-        "--time-limit",
-        metavar="SECONDS",
-        type=float,
-        help="leave out what is not read or decided by then, and say so; for pipelines",
-    )
-    add_source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -134,14 +52,7 @@ def run(args: argparse.Namespace) -> int:
     head = read_fleet(args.directory)
     if head is None:
         return 1
-    _require_numpy()
-    from gitops_dsf.cli.terminal import progress
-
-    answers: tuple[Answer, ...] = ()
-    if args.history is not None:
-        from gitops_dsf.metricstore.answer import read_path
-
-        answers = read_path(args.history)
+    answers = () if args.history is None else read_path(args.history)
     start, end = span(args, known=_span_of(answers))
     with progress(sys.stderr) as step:
         builder = _builder(args, head, start=start, end=end)
@@ -169,22 +80,7 @@ def _limits(seconds: float | None) -> tuple[float, float]:
     return now + READING * seconds, now + DECIDING * seconds
 
 
-def _require_numpy() -> None:
-    # numpy starts a thread for each processor, which waits busily for products of matrices. There are none.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        import numpy as np  # noqa: F401 - only whether it is there
-    except ModuleNotFoundError as error:
-        raise GitopsDsfError(
-            "numpy is not installed; a backtest needs: pip install 'gitops-dsf[backtest]'"
-        ) from error
-
-
-def _builder(
-    args: argparse.Namespace, head: "FleetVersion", *, start: float, end: float
-) -> "BacktestBuilder":
-    from gitops_dsf.views.backtest.build import BacktestBuilder
-
+def _builder(args: argparse.Namespace, head: FleetVersion, *, start: float, end: float) -> BacktestBuilder:
     base, title = _base(args)
     titles = title, "the working tree"
     return BacktestBuilder(
@@ -201,26 +97,22 @@ def _builder(
     )
 
 
-def _records(args: argparse.Namespace, *, start: float) -> "tuple[Record, ...]":
+def _records(args: argparse.Namespace, *, start: float) -> tuple[Record, ...]:
     """The records of the journal since the start; none without advice, or where there is no journal."""
     if not args.advise:
         return ()
-    from gitops_dsf.journal.record import read
-    from gitops_dsf.repository.revision import RevisionError
-
     try:
-        found = branch_files(args) if args.journal is None else journal_files(args)
+        found = journal_files(args)
     except RevisionError:
         # A folder that is no git repository has no journal.
         return ()
-    return read(since_month(found[0], start), explained=False).records if found is not None else ()
+    return read_journal(since_month(found[0], start), explained=False).records if found is not None else ()
 
 
-def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
+def _base(args: argparse.Namespace) -> tuple[FleetVersion | None, str]:
     if args.base is None:
         return None, ""
     from gitops_dsf.cli.diff import fleet_at
-    from gitops_dsf.repository.revision import find_base
 
     base = find_base(args.directory, args.base)
     fleet = fleet_at(base)
@@ -233,9 +125,9 @@ def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
 
 def _feed(
     args: argparse.Namespace,
-    head: "FleetVersion",
-    builder: "BacktestBuilder",
-    step: "Step",
+    head: FleetVersion,
+    builder: BacktestBuilder,
+    step: Step,
     read_until: float,
 ) -> list[str]:
     """Reads the history of a store into the builder. Returns what the store warned of."""
@@ -268,49 +160,42 @@ def _feed(
 
 
 async def _feed_score(
-    args: argparse.Namespace, builder: "BacktestBuilder", store: "MetricStore", asked: "Asked", step: "Step"
+    args: argparse.Namespace, builder: BacktestBuilder, store: "MetricStore", asked: Asked, step: Step
 ) -> list[str]:
-    from gitops_dsf.backtest.rawscores import evaluated, exported, query_of, results
-
     grid = builder.grid(asked.step)
     notes = []
     read = evaluated(asked.label, asked.clusters) if asked.query else exported(args.cluster_label)
-    async for page in store.pages(
+    async for part in store.pages(
         asked.query or query_of(asked.score_name, cluster_label=args.cluster_label),
         start=grid.start,
         step=grid.step,
         count=grid.count,
     ):
-        found = results(page.answer.series, read=read, grid=grid, first=page.first, count=page.count)
+        found = results(part.answer.series, read=read, grid=grid, first=part.first, count=part.count)
         if not asked.query:
             notes += _without_label(args, asked, found)
-        builder.add(asked, page.first, page.count, found)
-        notes += [f"the store warns: {text}" for text in page.answer.warnings]
-        step(f"reading {asked.score_name}", page.first + page.count, grid.count)
+        builder.add(asked, part.first, part.count, found)
+        notes += [f"the store warns: {text}" for text in part.answer.warnings]
+        step(f"reading {asked.score_name}", part.first + part.count, grid.count)
     return notes
 
 
-def _without_label(args: argparse.Namespace, asked: "Asked", found: "Results") -> list[str]:
+def _without_label(args: argparse.Namespace, asked: Asked, found: Results) -> list[str]:
     if not found or any(found):
         return []
     name = args.cluster_label
     return [f"no series of {asked.score_name} has the label {name}; --cluster-label names another one"]
 
 
-def _span_of(answers: "tuple[Answer, ...]") -> tuple[float, float] | None:
+def _span_of(answers: tuple[Answer, ...]) -> tuple[float, float] | None:
     """From the first sample to the last one of all answers; None if they have none, or of one time only."""
     spans = [each.span for each in answers if each.span is not None]
     start, end = min((each[0] for each in spans), default=0), max((each[1] for each in spans), default=0)
     return (start, end) if start < end else None
 
 
-def _feed_files(
-    args: argparse.Namespace, builder: "BacktestBuilder", answers: "tuple[Answer, ...]"
-) -> list[str]:
+def _feed_files(args: argparse.Namespace, builder: BacktestBuilder, answers: tuple[Answer, ...]) -> list[str]:
     """Reads saved answers, and returns what to tell of them. Raises GitopsDsfError if none is of use."""
-    from gitops_dsf.backtest.rawscores import exported, results, samples_of
-    from gitops_dsf.hub.metadata import timestamp_of
-
     notes = [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]
     read, unused, used = exported(args.cluster_label), [], 0
     for asked in builder.asked():
@@ -363,8 +248,8 @@ def _token(path: Path | None) -> str | None:
 
 @asynccontextmanager
 async def _shown(
-    args: argparse.Namespace, head: "FleetVersion"
-) -> "AsyncIterator[tuple[Callable[[], Awaitable[str]], SSLContext | None]]":
+    args: argparse.Namespace, head: FleetVersion
+) -> AsyncIterator[tuple[Callable[[], Awaitable[str]], SSLContext | None]]:
     """What gives the bearer token of each request, and the trust with a client certificate and a private CA.
     Without --credentials, the token of --token-file.
     """
@@ -379,8 +264,6 @@ async def _shown(
     if not args.credentials.is_dir():
         raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     from dsf_runtime.calls import display
-    from gitops_dsf.hub.urls import origin
-    from gitops_dsf.metricstore.answer import StoreError
     from gitops_dsf.sync.credentials import on_hub, page_request
     from gitops_dsf.sync.fetch import Fetcher
 
@@ -421,19 +304,73 @@ def _headers(written: list[str]) -> dict[str, str]:
     return found
 
 
-def _formatted(results: "tuple[Result, ...]", notes: list[str], style: str) -> str:
+def _formatted(results: tuple[Result, ...], notes: list[str], style: str) -> str:
     if style == "json":
-        from gitops_dsf.views.backtest.build import document
-
         return json_text(document(results, notes=notes))
     if style == "markdown":
-        from gitops_dsf.views.backtest.sentences import markdown
-
         return markdown(results, notes=notes)
     if style == "html":
-        from gitops_dsf.views.backtest.page import page
-
         return page(results, notes=notes)
-    from gitops_dsf.cli.backtest_text import backtest_text
-
     return backtest_text(results, notes=notes)
+
+
+def backtest_text(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
+    """A table of Placements, then advice, then what is not known."""
+    head = results[-1]
+    compared = [f"{results[0].side.title} compared with {head.side.title}"] if len(results) > 1 else []
+    text = printable_lines((sentences.span(head), *compared))
+    rows = []
+    for key, before, after in sentences.comparisons(results):
+        if after is None:
+            rows.append([key, "not decided after the change", "", "", ""])
+            continue
+        rows.append(
+            [
+                key,
+                sentences.moved(after, before),
+                f"{after.moves_per_day:.1f}",
+                sentences.regret(head, key, before),
+                sentences.time_on(head, key),
+            ]
+        )
+    if rows:
+        text += "\n" + table(["placement", "", "a day", "regret", "most of the time on"], rows, right={2})
+    else:
+        text += "\nno Placement ranks by scores whose past is known\n"
+    if head.side.advice or head.side.demands:
+        text += "\nadvice\n" + "".join(_advice(head, key) for key in head.side.advice)
+        text += printable_lines(
+            line
+            for key in head.side.demands
+            for said, place in sentences.demanded(head, key)
+            for line in (f"  {key}: {said}", f"      {place}")
+        )
+    unknown = [f"{key}: {why}" for key, why in head.side.unknown.items()]
+    open_questions = (*unknown, *notes, *sentences.gaps(head), *LIMITS)
+    return text + "\nwhat is not known\n" + printable_lines(f"  {line}" for line in open_questions)
+
+
+def _advice(result: Result, key: str) -> str:
+    item = result.side.advice[key]
+    places = (f"      {place}" for place in sentences.places(result, key))
+    text = printable_lines((f"  {key}: {sentences.advised(result, key)}", *places))
+    if len(item.shown) < 2:
+        return text
+    rows = [
+        [
+            str(each.stickiness),
+            "as written" if each.deadband is None else str(each.deadband),
+            str(each.moves),
+            str(each.returns),
+            f"{each.regret:.1f}",
+            str(each.writes),
+            item.mark(each),
+        ]
+        for each in item.shown
+    ]
+    return text + table(
+        ["stickiness", "deadband", "moves", "back and forth", "regret", "hub writes", ""],
+        rows,
+        right={0, 2, 3, 4, 5},
+        indent=6,
+    )

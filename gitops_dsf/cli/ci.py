@@ -8,83 +8,32 @@ import tempfile
 import time
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.ci.environment import Pipeline, pipeline_of
+from gitops_dsf.ci.publish import Publication
+from gitops_dsf.cli.arguments import check_has_settings
+from gitops_dsf.cli.main import main
 from gitops_dsf.errors import UsageError
-
-if TYPE_CHECKING:
-    from gitops_dsf.ci.environment import Pipeline
-    from gitops_dsf.repository.model.repository import FleetRepositorySpec
-
-DESCRIPTION = """\
-The two jobs of a pipeline. They read the standard variables of GitHub Actions, GitLab CI, and
-Gitea and Forgejo Actions, say what they do, and run on your machine, too."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf ci check                           validate, test, render --check, and the preview
-  gitops-dsf ci check --base origin/main        on your machine: compared with this revision
-  gitops-dsf ci publish --branch main --dry-run    what the pipeline would push after a merge
-"""
-
-CHECK = """\
-Validates, runs the tests, checks that rendered/ is up to date (with output.mode Branch: that it renders) and
-shows the preview. In the pipeline of a pull request the preview becomes one comment, if the token may write
-it: GITHUB_TOKEN (also on Gitea and Forgejo), on GitLab GITOPS_DSF_COMMENT_TOKEN (a project access token, role
-Reporter, scope api; it cannot be protected, because merge requests read it; a job token may not write notes).
-With GITOPS_DSF_PROMETHEUS (and, where the store wants one, GITOPS_DSF_PROMETHEUS_TOKEN) the comment has a
-backtest; that needs "gitops-dsf[backtest]". Whoever may open a pull request from a branch can print these
-tokens: give them no other right."""
-
-PUBLISH = """\
-Renders a branch as it is in origin, and pushes what changed: rendered/ to the same branch, or with
-output.mode Branch to spec.output.branch. It never forces a push, and never touches your files. On GitLab it
-pushes with GITOPS_DSF_PUSH_TOKEN: a masked and protected variable, a project access token with the scope
-write_repository that may push to the branch. On the other forges the job needs `contents: write`, and a
-protected branch an exception for it."""
+from gitops_dsf.forge.forge import ForgeError
+from gitops_dsf.pipeline import check
+from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from gitops_dsf.repository.revision import Repository
+from gitops_dsf.views.preview.markdown import MARKER
 
 _BACKTEST_TITLE: Final = "### What this would have done"
 _MAX_CHARACTERS: Final = 65_000
 """Of a comment. GitHub takes 65,536."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    raw = argparse.RawDescriptionHelpFormatter
-    jobs = parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
-    check = jobs.add_parser(
-        "check", help="the checks of a pull request", description=CHECK, formatter_class=raw
-    )
-    add_fleet_directory(check)
-    check.add_argument(
-        "--base",
-        metavar="REV",
-        help="what to compare with, if the forge does not say (the branch of Argo CD)",
-    )
-    check.add_argument("--junit", metavar="FILE", type=Path, help="write the results of the tests, too")
-    publish = jobs.add_parser(
-        "publish", help="render and push after a merge", description=PUBLISH, formatter_class=raw
-    )
-    add_fleet_directory(publish)
-    publish.add_argument(
-        "--branch", metavar="NAME", help="the branch, if the forge does not say which was pushed to"
-    )
-    publish.add_argument("--dry-run", action="store_true", help="push nothing")
-
-
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when a check fails or nothing can be pushed."""
-    from gitops_dsf.ci.environment import pipeline_of
-    from gitops_dsf.cli.arguments import check_has_settings
-
     check_has_settings(args.directory)
     pipeline = pipeline_of(os.environ)
     return _publish(args, pipeline) if args.job == "publish" else _check(args, pipeline)
 
 
-def _check(args: argparse.Namespace, pipeline: "Pipeline") -> int:
-    from gitops_dsf.pipeline import check
-
+def _check(args: argparse.Namespace, pipeline: Pipeline) -> int:
     directory = str(args.directory)
     resolved = check(args.directory).resolved
     settings = None if resolved is None else resolved.repository.spec
@@ -106,16 +55,14 @@ def _check(args: argparse.Namespace, pipeline: "Pipeline") -> int:
     return int(bool(failed))
 
 
-def _is_rendered(directory: Path, settings: "FleetRepositorySpec | None") -> bool:
+def _is_rendered(directory: Path, settings: FleetRepositorySpec | None) -> bool:
     if settings is None or settings.output.mode == "Directory":
         return _passes("render", str(directory), "--check")
     with tempfile.TemporaryDirectory() as folder:
         return _passes("render", str(directory), "--out", str(Path(folder, "rendered")))
 
 
-def _preview(args: argparse.Namespace, pipeline: "Pipeline", settings: "FleetRepositorySpec | None") -> bool:
-    from gitops_dsf.repository.revision import Repository
-
+def _preview(args: argparse.Namespace, pipeline: Pipeline, settings: FleetRepositorySpec | None) -> bool:
     clone = Repository(directory=args.directory)
     base = args.base or pipeline.base
     if not base and settings is not None:
@@ -140,10 +87,7 @@ def _preview(args: argparse.Namespace, pipeline: "Pipeline", settings: "FleetRep
     return _hand_on(preview + _backtest(source, len(preview)), pipeline)
 
 
-def _hand_on(preview: str, pipeline: "Pipeline") -> bool:
-    from gitops_dsf.forge.forge import ForgeError
-    from gitops_dsf.views.preview.markdown import MARKER
-
+def _hand_on(preview: str, pipeline: Pipeline) -> bool:
     if pipeline.summary is not None:
         with pipeline.summary.open("a", encoding="utf-8") as file:
             file.write(preview)
@@ -182,9 +126,7 @@ def _backtest(source: tuple[str, ...], used: int) -> str:
     return f"\n{section}"
 
 
-def _publish(args: argparse.Namespace, pipeline: "Pipeline") -> int:
-    from gitops_dsf.ci.publish import Publication
-
+def _publish(args: argparse.Namespace, pipeline: Pipeline) -> int:
     branch = args.branch or pipeline.branch
     if not branch:
         raise UsageError(
@@ -210,8 +152,6 @@ def _renders(fleet: Path, out: Path) -> bool:
 
 
 def _passes(*command: str) -> bool:
-    from gitops_dsf.cli.main import main
-
     _say(f"gitops-dsf {' '.join(command)}")
     code = main(command)
     sys.stderr.flush()
@@ -219,8 +159,6 @@ def _passes(*command: str) -> bool:
 
 
 def _printed(*command: str) -> tuple[int, str]:
-    from gitops_dsf.cli.main import main
-
     _say(f"gitops-dsf {' '.join(command)}")
     with redirect_stdout(io.StringIO()) as printed:
         code = main(command)

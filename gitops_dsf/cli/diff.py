@@ -2,81 +2,41 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory, add_output, check_is_folder, json_text
-from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
-from gitops_dsf.cli.render import RENDERED
+from msgspec import UNSET
+
+from gitops_dsf.cli.arguments import check_is_folder
+from gitops_dsf.cli.hubdata import read_hub_data
+from gitops_dsf.cli.terminal import json_text
+from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.output import unwanted
+from gitops_dsf.pipeline import Checked, check
+from gitops_dsf.render.argocd import RENDERED
+from gitops_dsf.render.tree import paths
+from gitops_dsf.repository.files import SafeFolder
+from gitops_dsf.repository.load import Known
+from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
+from gitops_dsf.repository.revision import Base, checkout, find_base, paths_at
+from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
+from gitops_dsf.views.preview.concerns import Thresholds
+from gitops_dsf.views.preview.fleet import FleetVersion, resources_ranked, version_of
+from gitops_dsf.views.preview.markdown import markdown, text
+from gitops_dsf.views.preview.moves import UNKNOWN
+from gitops_dsf.views.preview.paced import paced_text
+from gitops_dsf.views.preview.scorers import rescored
 from gitops_dsf.wording import names_text, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gitops_dsf.diagnostics import Diagnostic
-    from gitops_dsf.pipeline import Checked
-    from gitops_dsf.repository.load import Known
-    from gitops_dsf.repository.revision import Base
-    from gitops_dsf.views.preview.build import Preview
-    from gitops_dsf.views.preview.fleet import FleetVersion
-
-DESCRIPTION = """\
-Compares a fleet repository in the working tree with the same repository at a revision, and shows what
-differs: scorers and the clusters that gain or lose them, Placements, and the applications that would move,
-where to and why. The base is the merge base of the revision and HEAD, as in a pull request. It is read from
-git objects; the working tree, with its uncommitted changes, is not modified."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf diff --base main --scores scores.yaml
-  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state -o markdown > comment.md
-  gitops-dsf diff fleet --base main --head feature --context hub --exit-code
-  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --fail-on eviction --fail-on rescore
-
-exit codes: 0 fine; 1 with --exit-code when anything differs, with --fail-on when that happens or is unknown,
-and whenever the head does not validate
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fleet_directory(parser)
-    parser.add_argument("--base", metavar="REV", required=True, help="branch, tag or commit to compare with")
-    parser.add_argument("--head", metavar="REV", help="compare this revision in place of the working tree")
-    add_output(parser, "text", "markdown", "json")
-    parser.add_argument("--exit-code", action="store_true", help="exit 1 when anything differs")
-    parser.add_argument(
-        "--fail-on",
-        metavar="EFFECT",
-        choices=("move", "eviction", "rescore"),
-        action="append",
-        default=[],
-        help="exit 1 for a move, an eviction or a rescore; may be repeated",
-    )
-    parser.add_argument(
-        "--warn-rescored",
-        metavar="PERCENT",
-        type=float,
-        default=25.0,
-        help="warn when more of the fleet is re-scored (25 by default)",
-    )
-    parser.add_argument(
-        "--warn-close",
-        metavar="POINTS",
-        type=int,
-        default=2,
-        help="warn of applications this close to moving (2 by default; 0 for none)",
-    )
-    add_source_arguments(parser)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
     """One of the two repositories that are compared."""
 
-    fleet: "FleetVersion | None"
-    errors: "tuple[Diagnostic, ...]"
+    fleet: FleetVersion | None
+    errors: tuple[Diagnostic, ...]
     files: tuple[tuple[str, bool], ...] = ()
     """Paths of files in rendered/, and whether each is a regular file."""
     absent: bool = False
@@ -85,10 +45,6 @@ class _Side:
 
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when the head has errors, with --fail-on and --exit-code also for what they name; else 0."""
-    from gitops_dsf.pipeline import check
-    from gitops_dsf.repository.revision import find_base
-    from gitops_dsf.views.preview.markdown import markdown, text
-
     check_is_folder(args.directory)
     base = find_base(args.directory, args.base, head=args.head or "HEAD")
     known: Known = {}
@@ -113,15 +69,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refusals(
-    preview: "Preview", base: "FleetVersion | None", head: "FleetVersion | None", effects: list[str]
-) -> "Iterator[str]":
+    preview: Preview, base: FleetVersion | None, head: FleetVersion | None, effects: list[str]
+) -> Iterator[str]:
     """Why the change is refused, in words. What is not known counts as if it happened."""
-    from msgspec import UNSET
-
-    from gitops_dsf.views.preview.moves import UNKNOWN
-    from gitops_dsf.views.preview.paced import paced_text
-    from gitops_dsf.views.preview.scorers import rescored
-
     found = preview.comparison
     if found is None or head is None:
         return
@@ -148,12 +98,8 @@ def _refusals(
         yield f"scores of {plural(len(clusters), 'cluster')} would change: {names_text(touched)}"
 
 
-def _preview(args: argparse.Namespace, base: "Base", before: _Side, after: _Side) -> "tuple[Preview, str]":
+def _preview(args: argparse.Namespace, base: Base, before: _Side, after: _Side) -> tuple[Preview, str]:
     """The preview, and which data its moves are computed from."""
-    from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
-    from gitops_dsf.views.preview.concerns import Thresholds
-    from gitops_dsf.views.preview.fleet import resources_ranked
-
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
     spec = after.fleet.resolved.repository.spec if after.fleet is not None else None
     moves_in = spec.hub_namespace if spec is not None and spec.pace is not None else None
@@ -184,18 +130,13 @@ def _preview(args: argparse.Namespace, base: "Base", before: _Side, after: _Side
 
 def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
     """Files that Argo CD would apply and neither side renders. Those of the base are merely stale."""
-    from gitops_dsf.output import unwanted
-    from gitops_dsf.render.tree import paths
-
     if after.fleet is None or after.fleet.resolved.repository.spec.output.mode != "Directory":
         return ()
     known = paths(after.fleet.plan) | (paths(before.fleet.plan) if before.fleet is not None else frozenset())
     return unwanted(after.files, known)
 
 
-def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
-    from gitops_dsf.repository.files import SafeFolder
-
+def _on_disk(rendered: Path) -> Iterator[tuple[str, bool]]:
     if rendered.is_symlink():
         yield ".", False
         return
@@ -208,25 +149,18 @@ def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
         raise RepositoryError(f"cannot read {error.filename}: {error.strerror}") from error
 
 
-def _at(base: "Base", commit: str, known: "Known") -> _Side:
-    from gitops_dsf.pipeline import check
-    from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
-    from gitops_dsf.repository.revision import checkout, paths_at
-
+def _at(base: Base, commit: str, known: Known) -> _Side:
     with checkout(base.repository, commit) as root:
         if not any((root / name).exists() for name in (SETTINGS_FILE, *FOLDERS)):
             return _Side(fleet=None, errors=(), absent=True)
         return _side(check(root, known=known), files=tuple(paths_at(base.repository, commit, RENDERED)))
 
 
-def fleet_at(base: "Base") -> "FleetVersion | None":
+def fleet_at(base: Base) -> FleetVersion | None:
     """The fleet repository at a commit; None if there is none or it has errors."""
     return _at(base, base.commit, {}).fleet
 
 
-def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:
-    from gitops_dsf.diagnostics import Severity
-    from gitops_dsf.views.preview.fleet import version_of
-
+def _side(checked: Checked, *, files: tuple[tuple[str, bool], ...]) -> _Side:
     errors = tuple(item for item in checked.diagnostics if item.severity is Severity.ERROR)
     return _Side(fleet=version_of(checked), errors=errors, files=files)

@@ -3,48 +3,24 @@
 import argparse
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from gitops_dsf.cli.arguments import add_hub_arguments, add_output, chosen_context, json_text
-from gitops_dsf.cli.terminal import wants_colour, wrapped
+from gitops_dsf.cli.arguments import chosen_context
+from gitops_dsf.cli.terminal import json_text, wants_colour, wrapped
+from gitops_dsf.hub.metadata import timestamp
+from gitops_dsf.hubreader.facts import read_facts
+from gitops_dsf.views.doctor.examine import examine, not_installed
+from gitops_dsf.views.doctor.facts import DoctorHub, DoctorOutput, Finding, State
 from gitops_dsf.wording import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitops_dsf.views.doctor.facts import Finding
-
-DESCRIPTION = """\
-Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and what it
-says of the rendered tree, an upstream addon running beside us, scores, the reconciler, clocks. Each finding
-comes with the command that fixes it. Reads the hub and writes nothing; of Secrets only the metadata. What
-may not be read is "unknown", with the right that is missing."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf doctor --context hub                   every check; 1 when there is an error
-  gitops-dsf doctor --context hub --strict          1 also when there is a warning
-  gitops-dsf doctor --context hub -o json           for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}"""  # noqa: E501
 
 COLOURS = {"error": "\033[31m", "warning": "\033[33m", "unknown": "\033[36m", "ok": "\033[32m"}
 END = "\033[0m"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_hub_arguments(parser)
-    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
-    add_output(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 without errors; 1 with errors, with --strict also with warnings, or when the hub refused what
     a check needs. Raises HubError when the hub cannot be read.
     """
-    from gitops_dsf.hub.metadata import timestamp
-    from gitops_dsf.hubreader.facts import read_facts
-    from gitops_dsf.views.doctor.examine import examine, not_installed
-    from gitops_dsf.views.doctor.facts import DoctorHub, DoctorOutput, State
-
     facts = read_facts(
         context=chosen_context(args),
         kubeconfig=args.kubeconfig,
@@ -64,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     return int(facts.refused or any(finding.state in bad for finding in findings))
 
 
-def findings_text(findings: "Sequence[Finding]", *, colour: bool) -> str:
+def findings_text(findings: Sequence[Finding], *, colour: bool) -> str:
     """Formats findings for people, with a summary as the last line."""
     width = max(len(finding.check) for finding in findings)
     lines = []

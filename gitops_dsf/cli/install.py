@@ -3,69 +3,31 @@
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gitops_dsf.cli.arguments import (
-    add_context_arguments,
-    add_fleet_directory,
-    add_waiting_arguments,
-    check_is_folder,
-    chosen_context,
-)
+from gitops_dsf.cli.arguments import check_is_folder, chosen_context
+from gitops_dsf.cli.doctor import findings_text
+from gitops_dsf.cli.report import show_findings
+from gitops_dsf.cli.scaffold import check_url
 from gitops_dsf.cli.terminal import wants_colour
+from gitops_dsf.hubreader.facts import read_facts
+from gitops_dsf.installation.hub import WritableHub
+from gitops_dsf.installation.install import Installer
+from gitops_dsf.installation.source import Source, read_source, unpublished
+from gitops_dsf.views.doctor.examine import CHECKS, examine
+from gitops_dsf.views.doctor.facts import Finding, State
 from gitops_dsf.wording import names_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gitops_dsf.installation.source import Source
-    from gitops_dsf.views.doctor.facts import Finding
-
-DESCRIPTION = """\
-Installs gitops-dsf on a hub that has Open Cluster Management and Argo CD, from a fleet repository that is
-rendered and pushed. Checks what it needs, applies the health checks for Argo CD and rendered/argocd, waits
-until Argo CD has applied the tree from git and a reconciler leads, and ends with the findings of doctor.
-Everything else is applied by Argo CD. Running it again changes only what differs."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf install --context hub                  from the repository in the current folder
-  gitops-dsf install --context hub --dry-run        check everything; the hub validates the objects and stores none
-  gitops-dsf install fleet --context hub --repo https://git.example.com/team/fleet.git
-                                                    set spec.git.url first, and render again
-  gitops-dsf install --context hub --no-wait        apply, and leave the rest to Argo CD
-
-exit codes: 0 installed, 1 a check failed, the hub refused an object, the loop does not run in time or doctor
-finds an error, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted
-"""  # noqa: E501
-
 
 SETTLING_SECONDS: Final = 60.0
 LOOK_AGAIN_SECONDS: Final = 5.0
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fleet_directory(parser)
-    add_context_arguments(parser)
-    parser.add_argument(
-        "--repo",
-        metavar="URL",
-        help="URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml",
-    )
-    add_waiting_arguments(parser, until="the loop runs", dry_run="check everything and change nothing")
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the loop runs and doctor finds no error, or with --dry-run when nothing is refused; else
     1. Raises HubError and RepositoryError.
     """
-    from gitops_dsf.cli.doctor import findings_text
-    from gitops_dsf.cli.report import show_findings
-    from gitops_dsf.cli.scaffold import check_url
-    from gitops_dsf.installation.source import read_source
-    from gitops_dsf.views.doctor.facts import State
-
     check_is_folder(args.directory)
     if args.repo is not None:
         check_url(args.repo)
@@ -89,15 +51,10 @@ def run(args: argparse.Namespace) -> int:
     return int(any(finding.state is State.ERROR for finding in findings))
 
 
-def _doctor(
-    args: argparse.Namespace, context: str, source: "Source"
-) -> "Callable[[bool], tuple[Finding, ...]]":
+def _doctor(args: argparse.Namespace, context: str, source: Source) -> Callable[[bool], tuple[Finding, ...]]:
     """Reads the hub and examines it: with True only what must be right before anything is installed."""
 
-    def examined(first: bool) -> "tuple[Finding, ...]":
-        from gitops_dsf.hubreader.facts import read_facts
-        from gitops_dsf.views.doctor.examine import CHECKS, examine
-
+    def examined(first: bool) -> tuple[Finding, ...]:
         facts = read_facts(
             context=context,
             kubeconfig=args.kubeconfig,
@@ -109,11 +66,8 @@ def _doctor(
     return examined
 
 
-def _ready(findings: "tuple[Finding, ...]", *, dry_run: bool) -> bool:
+def _ready(findings: tuple[Finding, ...], *, dry_run: bool) -> bool:
     """Prints the first checks, and says whether nothing forbids the installation."""
-    from gitops_dsf.cli.doctor import findings_text
-    from gitops_dsf.views.doctor.facts import State
-
     sys.stdout.write("What the hub needs before an installation\n")
     sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
     ready = all(finding.state is not State.ERROR for finding in findings)
@@ -125,10 +79,8 @@ def _ready(findings: "tuple[Finding, ...]", *, dry_run: bool) -> bool:
     return ready
 
 
-def _is_published(source: "Source", *, must: bool) -> bool:
+def _is_published(source: Source, *, must: bool) -> bool:
     """Says what must be pushed first. Returns whether to go on."""
-    from gitops_dsf.installation.source import unpublished
-
     wrong, note = unpublished(source)
     if wrong and must:
         print(f"nothing was changed: {wrong}", file=sys.stderr)
@@ -138,12 +90,10 @@ def _is_published(source: "Source", *, must: bool) -> bool:
     return True
 
 
-def _settled(examine: "Callable[[bool], tuple[Finding, ...]]") -> "tuple[Finding, ...]":
+def _settled(examine: Callable[[bool], tuple[Finding, ...]]) -> tuple[Finding, ...]:
     """What doctor finds. Conditions of objects that were just applied are often errors for some seconds, also
     of ApplicationSets that already have their applications, so errors are looked at again for a minute.
     """
-    from gitops_dsf.views.doctor.facts import State
-
     until, told = time.monotonic() + SETTLING_SECONDS, False
     while True:
         findings = examine(False)
@@ -160,10 +110,7 @@ def _settled(examine: "Callable[[bool], tuple[Finding, ...]]") -> "tuple[Finding
         time.sleep(LOOK_AGAIN_SECONDS)
 
 
-def _apply(args: argparse.Namespace, context: str, source: "Source") -> None:
-    from gitops_dsf.installation.hub import WritableHub
-    from gitops_dsf.installation.install import Installer
-
+def _apply(args: argparse.Namespace, context: str, source: Source) -> None:
     say = partial(print, flush=True)
     with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
         installer = Installer(hub=hub, source=source, say=say)

@@ -2,60 +2,29 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
 
-from gitops_dsf.cli.arguments import (
-    add_fleet_directory,
-    add_output,
-    add_span_arguments,
-    json_text,
-    moment,
-    span,
-)
-from gitops_dsf.cli.hubdata import add_journal_arguments, journal_files, since_month
+from dsf_wire.text import printable, printable_lines
+from gitops_dsf.cli.arguments import DEFAULT_DAYS
+from gitops_dsf.cli.terminal import json_text, table
+from gitops_dsf.cli.verdict_text import explanation_text
 from gitops_dsf.errors import UsageError
+from gitops_dsf.journal.record import FILE, Read, Record, ScoreChange, read
+from gitops_dsf.journal.timeline import by_placement, in_order, times
+from gitops_dsf.repository.revision import find_branch
+from gitops_dsf.wording import names_text, prioritizer_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from gitops_dsf.journal.record import Read, Record
-
-DESCRIPTION = """\
-Lists the changes of OCM's decisions that the reconciler wrote into the journal: when, from where to where,
-and which score changed most. For one application it also explains the last one, or the last one up to --at:
-which scores had changed, and what each score added to the sums of the old and the new cluster, in the words
-of `gitops-dsf explain`."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf log                                   all moves of the last 14 days
-  gitops-dsf log portal                            those of one application, and why it moved last
-  gitops-dsf log portal --at 2026-06-01T03:15:00Z  why it was where it was at that time
-  gitops-dsf log --from 2026-06-01T00:00:00Z -o json
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "application",
-        metavar="APP",
-        nargs="?",
-        help="ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by default",
-    )
-    add_fleet_directory(parser)
-    add_journal_arguments(parser)
-    add_span_arguments(parser)
-    parser.add_argument(
-        "--at", metavar="TIME", type=moment, help="explain the last move of APP up to then, and list nothing"
-    )
-    add_output(parser, "text", "json")
+DAY_SECONDS: Final = 86_400
+MOST_NAMED: Final = 3
+MOST_SCORES: Final = 20
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0, also when nothing moved in the span. Raises UsageError if an application has no record."""
-    from gitops_dsf.journal.timeline import in_order
-
     start, end = span(args)
     if args.at is not None and args.application is None:
         raise UsageError("--at explains the move of one application: write gitops-dsf log APP --at TIME")
@@ -77,8 +46,6 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "json":
         sys.stdout.write(json_text({"records": shown, "skipped": list(found.bad)}))
         return 0
-    from gitops_dsf.cli.journal_text import explained_text, log_text
-
     explained = "\n".join(map(explained_text, last))
     if args.at is not None:
         sys.stdout.write(explained)
@@ -91,9 +58,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _until(records: "Sequence[Record]", end: "datetime") -> "list[Record]":
-    from gitops_dsf.journal.timeline import by_placement, times
-
+def _until(records: Sequence[Record], end: datetime) -> list[Record]:
     until = end.timestamp()
     return [
         record
@@ -103,19 +68,24 @@ def _until(records: "Sequence[Record]", end: "datetime") -> "list[Record]":
     ]
 
 
-def _last(records: "Iterable[Record]") -> "list[Record]":
+def _last(records: Iterable[Record]) -> list[Record]:
     return list({record.placement: record for record in records}.values())
 
 
-def _read(args: argparse.Namespace, *, since: float) -> "Read":
+def _read(args: argparse.Namespace, *, since: float) -> Read:
     """Reads the journal, and says on standard error which lines it skipped. Raises UsageError.
 
     Months before `since` (Unix seconds) are not read, unless one application is asked for.
     """
-    from dsf_wire.text import printable
-    from gitops_dsf.journal.record import read
-
-    files, origin = journal_files(args)
+    journal = journal_files(args)
+    if journal is None:
+        name = args.journal_branch
+        raise UsageError(
+            f"there is no branch {name} in this clone; fetch it with git fetch origin"
+            f" +refs/heads/{name}:refs/remotes/origin/{name}, or name the journal with --journal. The"
+            " reconciler writes it if spec.reconciler.journal.enabled is true"
+        )
+    files, origin = journal
     about = args.application
     if about is None:
         files = since_month(files, since)
@@ -124,3 +94,139 @@ def _read(args: argparse.Namespace, *, since: float) -> "Read":
         place = bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
         print(printable(f"{place}; it is skipped"), file=sys.stderr)
     return found
+
+
+def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) -> tuple[float, float]:
+    """The span in Unix seconds; `known`, that of the data, is the default. Raises UsageError."""
+    now = known[1] if known is not None else time.time()
+    end = args.end.timestamp() if args.end is not None else now
+    if args.start is not None and args.days is not None:
+        raise UsageError("--from and --days are two starts; give one of them")
+    days = DEFAULT_DAYS if args.days is None else args.days
+    start = args.start.timestamp() if args.start is not None else end - days * DAY_SECONDS
+    if known is not None and args.start is None and args.days is None:
+        start = known[0]
+    if start >= end:
+        raise UsageError("the span ends before it starts; write --from before --to, and --days above 0")
+    return start, end
+
+
+def journal_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str] | None:
+    """The files by name, and where they are from; None if this clone does not have the branch. Raises
+    UsageError.
+    """
+    if args.journal is not None:
+        return _files(args.journal), str(args.journal)
+    branch = find_branch(args.directory, args.journal_branch)
+    if branch is None:
+        return None
+    contents = branch.contents(suffixes=(".jsonl",))
+    files = {path: content for path, content in contents if FILE.fullmatch(path)}
+    return files, f"branch {branch.name} at {branch.short}"
+
+
+def since_month(files: Mapping[str, bytes], start: float) -> dict[str, bytes]:
+    """The files without months before a time (Unix seconds). One that is named otherwise stays."""
+    first = f"{datetime.fromtimestamp(start, UTC):%Y-%m}.jsonl"
+    return {name: content for name, content in files.items() if not FILE.fullmatch(name) or name >= first}
+
+
+def _files(path: Path) -> dict[str, bytes]:
+    """The files of a folder that belong to a journal, or the file itself. Raises UsageError."""
+    try:
+        if not path.is_dir():
+            return {path.name: path.read_bytes()}
+        files = sorted(each for each in path.iterdir() if FILE.fullmatch(each.name))
+        if not files:
+            raise UsageError(f"{path} has no file of a journal; write a folder with files like 2026-06.jsonl")
+        return {each.name: each.read_bytes() for each in files}
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the journal {path}: {error.strerror}; write a folder with files like 2026-06.jsonl"
+        ) from error
+
+
+def log_text(records: Sequence[Record]) -> str:
+    rows = []
+    for record in records:
+        change, largest = _largest_change(record), ""
+        if change is not None:
+            name, before, after = prioritizer_text(change.name), _value(change.before), _value(change.after)
+            largest = f"{name} on {change.cluster} {before} -> {after}"
+        rows.append(
+            [
+                time_text(record),
+                record.placement,
+                _named(record.from_) if record.from_ is not None else "?",
+                _to(record),
+                largest,
+                record.commit[:10],
+            ]
+        )
+    return table(["time (UTC)", "placement", "from", "to", "largest change of a score", "commit"], rows)
+
+
+def explained_text(record: Record) -> str:
+    lines = [f"{time_text(record)} UTC: {record.placement} {_what(record)}"]
+    if record.applications:
+        lines.append(
+            f"  ApplicationSet{'s' if len(record.applications) > 1 else ''} {', '.join(record.applications)}"
+        )
+    lines.append(f"  live commit of the fleet repository: {record.commit or 'not known'}")
+    if record.admitted is not None:
+        gain = "" if record.gain is None else f", for {record.gain:+.1f} points by the written weights"
+        lines.append(f"  admitted at {record.admitted.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC{gain}")
+    if record.doubt:
+        lines.append(f"  note: {record.doubt}")
+    text = printable_lines(lines) + "\n" + _scores(record)
+    for each in record.clusters:
+        text += "\n" + explanation_text(each, placement=record.placement)
+    return text
+
+
+def time_text(record: Record) -> str:
+    """`2026-06-01 03:12:07`, in UTC."""
+    return f"{record.time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _what(record: Record) -> str:
+    if record.kind == "Start":
+        return f"is decided for {_to(record)}; the decision before is not known"
+    if record.from_ is not None:
+        text = f"moved from {_named(record.from_)} to {_to(record)}"
+    else:
+        text = f"has {record.count} clusters now: {_named(record.left)} left, {_named(record.joined)} joined"
+    return (
+        f"{text}, while no reconciler looked; this is when it was found" if record.kind == "Later" else text
+    )
+
+
+def _to(record: Record) -> str:
+    return f"{record.count} clusters" if record.to is None else _named(record.to)
+
+
+def _named(clusters: Iterable[str]) -> str:
+    return names_text(clusters, most=MOST_NAMED) or "no cluster"
+
+
+def _scores(record: Record) -> str:
+    if not record.scores:
+        return "  no score changed since the record before\n"
+    shown = record.scores[:MOST_SCORES]
+    rows = [
+        [prioritizer_text(each.name), each.cluster, _value(each.before), _value(each.after)] for each in shown
+    ]
+    text = table(["score", "cluster", "before", "now"], rows, right={2, 3})
+    more = len(record.scores) - len(shown) + record.more_scores
+    return f"{text}  and {more} more scores\n" if more else text
+
+
+def _largest_change(record: Record) -> ScoreChange | None:
+    """The largest change of a score of a cluster that left or joined, if values before are known."""
+    moved = {*record.left, *record.joined}
+    known = [each for each in record.scores if each.cluster in moved and each.before is not None]
+    return max(known, key=lambda each: abs((each.after or 0) - (each.before or 0)), default=None)
+
+
+def _value(value: int | None) -> str:
+    return "none" if value is None else str(value)

@@ -11,19 +11,18 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout, suppress
 from importlib import import_module
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
-from gitops_dsf.cli.arguments import run_with_output
+from gitops_dsf.cli.arguments import YAML, Verb
+from gitops_dsf.cli.verbs import decide, hub, write
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.published import REPOSITORY
 
@@ -36,47 +35,13 @@ _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """Errors of a full or broken disk behind standard output."""
 
 
-@dataclass(frozen=True)
-class Verb:
-    """The module of a verb, and its line in the list of verbs. The module has DESCRIPTION and EXAMPLES for
-    its help, `add_arguments(parser)`, which imports nothing slow, because it runs for `--help`, and
-    `run(arguments)`, which returns the exit code.
-    """
-
-    module: str
-    help: str
-
-
-GROUPS: Final[dict[str, dict[str, Verb]]] = {
-    "Write": {
-        "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
-        "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
-        "test": Verb("gitops_dsf.cli.test", "run the unit tests of scores and decisions in tests/"),
-        "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
-        "sync": Verb("gitops_dsf.cli.sync", "update locks/ from the /config pages of scoring APIs"),
-        "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/, config/"),
-        "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of what people write"),
-        "ci": Verb("gitops_dsf.cli.ci", "check a pull request, or publish after a merge"),
-    },
-    "Decide": {
-        "diff": Verb("gitops_dsf.cli.diff", "show what a change does: scorers, clusters, moves"),
-        "simulate": Verb("gitops_dsf.cli.simulate", "show where OCM would place the applications, and why"),
-        "explain": Verb("gitops_dsf.cli.explain", "explain a decision, or what a code means"),
-        "backtest": Verb("gitops_dsf.cli.backtest", "show what would have been decided over the last weeks"),
-    },
-    "Hub": {
-        "install": Verb("gitops_dsf.cli.install", "install on a hub: from Argo CD to a running loop"),
-        "uninstall": Verb("gitops_dsf.cli.uninstall", "take back what is installed; applications stay"),
-        "doctor": Verb("gitops_dsf.cli.doctor", "find what is wrong, with the command that fixes it"),
-        "status": Verb("gitops_dsf.cli.status", "show scores, decisions and applications"),
-        "log": Verb("gitops_dsf.cli.log", "list past moves from the journal, and explain the last one"),
-    },
-    "Run in the cluster": {
-        "reconcile": Verb("gitops_dsf.cli.reconcile", "run the reconciler on the hub"),
-        "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),
-    },
+GROUPS: Final = {
+    "Write": write.VERBS,
+    "Decide": decide.VERBS,
+    "Hub": hub.VERBS,
+    "Run in the cluster": hub.PROGRAMS,
 }
-VERBS: Final[dict[str, Verb]] = {name: verb for group in GROUPS.values() for name, verb in group.items()}
+VERBS: Final[dict[str, Verb]] = {verb.name: verb for group in GROUPS.values() for verb in group}
 """A verb must be listed here to exist."""
 
 DESCRIPTION: Final = """\
@@ -184,7 +149,7 @@ def _run(arguments: Sequence[str]) -> int:
         known = did_you_mean(verb, VERBS) or f"the verbs are {', '.join(VERBS)}"
         raise UsageError(f"there is no verb {verb or repr(verb)}; {known}")
     only = not completing and arguments[:1] == [verb]
-    parser, verb_module = _parser(verb if verb in VERBS else None, only=only)
+    parser = _parser(verb if verb in VERBS else None, only=only)
     if completing:
         shell_completion.answer(parser)
     args, unknown = parser.parse_known_args(arguments)
@@ -193,10 +158,27 @@ def _run(arguments: Sequence[str]) -> int:
     if args.verb is None and args.completion:
         print(shell_completion.script(args.completion))
         return OK
-    if verb_module is None:
+    if args.verb is None:
         parser.print_help()
         return USAGE
-    return run_with_output(args, verb_module.run)
+    program = import_module(VERBS[args.verb].module or f"gitops_dsf.cli.{args.verb}")
+    return _run_in_format(args, program.run)
+
+
+def _run_in_format(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
+    """Runs a verb in the format of -o, if it has one."""
+    if getattr(args, "output", None) != YAML:
+        return run(args)
+    args.output = "json"
+    with redirect_stdout(StringIO()) as printed:
+        code = run(args)
+    if text := printed.getvalue().strip():
+        import json
+
+        import yaml
+
+        yaml.safe_dump(json.loads(text), sys.stdout, sort_keys=False, allow_unicode=True, width=10_000)
+    return code
 
 
 def _verb_first(arguments: Sequence[str]) -> Sequence[str]:
@@ -219,15 +201,15 @@ def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentPars
     return f"{program} has no option {option}; {close or f'`{program} --help` lists them'}"
 
 
-def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.ArgumentParser, ModuleType | None]:
-    """Returns the parser. Only the chosen verb has its arguments, so that the other modules need not be
-    imported. With ``only`` it knows no other verb, which is enough when the verb is the first word.
+def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParser:
+    """Returns the parser. Only the chosen verb has its arguments. With ``only`` it knows no other verb, which
+    is enough when the verb is the first word.
     """
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
     raw = argparse.RawDescriptionHelpFormatter
     listed = (
-        "\n".join([f"{title}:", *(f"  {name:<10} {verb.help}" for name, verb in group.items())])
+        "\n".join([f"{title}:", *(f"  {verb.name:<10} {verb.help}" for verb in group)])
         for title, group in GROUPS.items()
     )
     parser = argparse.ArgumentParser(
@@ -248,24 +230,21 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
     verbs = parser.add_subparsers(
         prog="gitops-dsf", help=argparse.SUPPRESS, dest="verb", required=chosen is not None
     )
-    verb_module: ModuleType | None = None
     for name, verb in VERBS.items():
         if only and name != chosen:
             continue
         child = verbs.add_parser(name, formatter_class=raw, allow_abbrev=False, parents=[common])
         if name == chosen:
-            verb_module = import_module(verb.module)
-            child.description = getattr(verb_module, "DESCRIPTION", None)
-            child.epilog = getattr(verb_module, "EXAMPLES", None)
-            verb_module.add_arguments(child)
-            if "exit code" not in (child.epilog or "").lower():
-                child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
-    return parser, verb_module
+            child.description, child.epilog = verb.description or None, verb.examples
+            verb.add_arguments(child)
+            if "exit code" not in child.epilog.lower():
+                child.epilog = f"{child.epilog.rstrip()}\n\n{EXIT_CODES}".lstrip()
+    return parser
 
 
 def verb_parser(name: str) -> argparse.ArgumentParser:
-    """Returns the parser of one verb. It imports the module of the verb."""
-    parser, _ = _parser(name, only=True)
+    """Returns the parser of one verb."""
+    parser = _parser(name, only=True)
     (verbs,) = (
         action
         for action in parser._actions  # noqa: SLF001 - argparse has no public list of them

@@ -3,65 +3,23 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
-from gitops_dsf.cli.arguments import add_fleet_directory, check_is_folder
+from gitops_dsf.cli.arguments import check_is_folder
+from gitops_dsf.cli.report import show_findings
 from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.output import Changes, compare, write
+from gitops_dsf.pipeline import produce
+from gitops_dsf.render.argocd import BOOTSTRAP, RENDERED
+from gitops_dsf.render.tree import RenderedTree
+from gitops_dsf.repository.load.discover import FOLDERS
 
-if TYPE_CHECKING:
-    from gitops_dsf.output import Changes
-    from gitops_dsf.render.tree import RenderedTree
-
-RENDERED = "rendered"
-SHRINK_LIMIT = 0.2
+SHRINK_LIMIT: Final = 0.2
 """The share of ManifestWorks that one render may drop (docs/reference/generator.md#guards)."""
-
-DESCRIPTION = """\
-Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster,
-Placements and ApplicationSets, one object per file. Only files that gitops-dsf wrote are ever changed or
-deleted, and only when there is no error."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf render                             render the repository in the current folder into rendered/
-  gitops-dsf render fleet --check               exit 1 and list the stale files, write nothing
-  gitops-dsf render --out /tmp/tree             render somewhere else
-  gitops-dsf render --stdout --part works-03    one directory's manifests on standard output
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fleet_directory(parser)
-    parser.add_argument("--out", metavar="DIR", help="where the tree goes; DIR/rendered by default")
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument(
-        "--check",
-        action="store_true",
-        help="write nothing; exit 1 and list the files that are stale or foreign",
-    )
-    mode.add_argument(
-        "--stdout",
-        action="store_true",
-        help="manifests on standard output, everything else on standard error",
-    )
-    parser.add_argument(
-        "--part",
-        metavar="NAME",
-        help="with --stdout: only this directory, such as platform, works-03 or delivery",
-    )
-    parser.add_argument(
-        "--allow-shrink",
-        action="store_true",
-        help="let more than 20 %% of the ManifestWorks, or the last DynamicScorer, go in one render",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when there are errors, or with --check when the tree is stale or holds foreign files."""
-    from gitops_dsf.cli.report import show_findings
-    from gitops_dsf.output import compare
-    from gitops_dsf.pipeline import produce
-
     if args.part and not args.stdout:
         raise UsageError("--part goes with --stdout")
     check_is_folder(args.directory)
@@ -90,8 +48,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _is_no_source(out: Path, directory: Path) -> None:
     """Raises UsageError if the tree would be written among the sources, where the next run would read it."""
-    from gitops_dsf.repository.load.discover import FOLDERS
-
     root, target = directory.resolve(), out.resolve()
     if target == root or any(target.is_relative_to(root / folder) for folder in FOLDERS):
         raise UsageError(
@@ -99,10 +55,8 @@ def _is_no_source(out: Path, directory: Path) -> None:
         )
 
 
-def _stream(tree: "RenderedTree", part: str | None) -> int:
+def _stream(tree: RenderedTree, part: str | None) -> int:
     """Prints manifests, after everything is rendered, so that an error never leaves half a stream."""
-    from gitops_dsf.render.argocd import BOOTSTRAP
-
     directories = sorted({path.partition("/")[0] for path in tree.files if "/" in path})
     if part is not None and part not in directories:
         raise UsageError(f"there is no part {part!r}; this repository renders {', '.join(directories)}")
@@ -125,7 +79,7 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
     return 0
 
 
-def _check(changes: "Changes", out: Path) -> int:
+def _check(changes: Changes, out: Path) -> int:
     _report_foreign(changes, out)
     for word, paths in (
         ("foreign", changes.unwanted),
@@ -145,7 +99,7 @@ def _check(changes: "Changes", out: Path) -> int:
     return int(bool(changes.unwanted or changes.blocked) or not changes.is_clean)
 
 
-def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink: bool) -> int:
+def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: bool) -> int:
     if changes.blocked:
         names = "\n".join(f"  {out / path}" for path in changes.blocked)
         raise RepositoryError(
@@ -168,9 +122,6 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
             file=sys.stderr,
         )
         return 1
-    from gitops_dsf.output import write
-    from gitops_dsf.render.argocd import BOOTSTRAP
-
     write(tree, out, changes)
     _report_foreign(changes, out)
     if changes.is_clean:
@@ -186,6 +137,6 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
     return 0
 
 
-def _report_foreign(changes: "Changes", out: Path) -> None:
+def _report_foreign(changes: Changes, out: Path) -> None:
     for path in changes.foreign:
         print(f"{out / path}: not written by gitops-dsf, left alone", file=sys.stderr)

@@ -6,10 +6,7 @@ from dsf_scorer import command
 from dsf_scorer.errors import ScorerError
 from dsf_scorer.errors import UsageError as ScorerUsageError
 from gitops_dsf.errors import GitopsDsfError, UsageError
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    command.add_arguments(parser)
+from gitops_dsf.resolve.promql.check import check
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,8 +19,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _judge_query(text: str) -> list[tuple[int, str, bool]]:
-    from gitops_dsf.resolve.promql.check import check
-
     return [
         (
             mistake.offset,

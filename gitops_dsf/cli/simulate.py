@@ -1,55 +1,44 @@
-"""gitops-dsf simulate: shows where OCM would place the applications of a repository."""
+"""gitops-dsf simulate: shows where OCM would place applications; and what `explain` says of a Placement."""
 
 import argparse
+import difflib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dsf_wire.text import printable_lines
-from gitops_dsf.cli.arguments import add_fleet_directory, add_output, json_text
-from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
+import msgspec
+
+from dsf_wire.text import printable, printable_lines
+from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.status_text import queue_lines
+from gitops_dsf.cli.terminal import json_text
+from gitops_dsf.cli.verdict_text import explanation_text, placement_text, verdict_text, what_would_flip
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.snapshot import HubData
+from gitops_dsf.simulator import Verdict, explain, simulate
+from gitops_dsf.views.preview.fleet import (
+    FleetVersion,
+    hub_state,
+    resources_ranked,
+    stored_moves,
+    typed_placements,
+)
+from gitops_dsf.views.preview.maintenance import open_windows, window_text
+from gitops_dsf.views.preview.paced import (
+    is_paced,
+    move_text,
+    paced_waves,
+    wave_lines,
+    wished_move,
+)
+from gitops_dsf.views.status.queue import queue_view
+from gitops_dsf.wording import names_text, plural
 
 if TYPE_CHECKING:
-    from gitops_dsf.hub.snapshot import HubData
-    from gitops_dsf.simulator import Verdict
-    from gitops_dsf.views.preview.fleet import FleetVersion
-
-DESCRIPTION = """\
-Reads a fleet repository and computes what OCM's placement controller would decide for each Placement:
-eligible clusters, scores, rank and selection. Nothing is written anywhere. Without scores it shows what the
-filters alone decide. With --paced it shows which applications the reconciler would move, in which order."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf simulate                                        what the filters alone decide
-  gitops-dsf simulate --scores scores.yaml                   kubectl get addonplacementscores,placementdecisions -A -o yaml
-  gitops-dsf simulate --scores out/ --placement guestbook    the folder that an agent publishes to; one Placement
-  gitops-dsf simulate fleet --context hub -o json            ask the hub; every verdict as JSON
-  gitops-dsf simulate --paced --context hub                  the moves that follow by spec.pace, in waves
-"""  # noqa: E501
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fleet_directory(parser)
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
-    shown.add_argument(
-        "--paced",
-        action="store_true",
-        help="the moves that spec.pace lets begin together, wave after wave; needs scores",
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="every cluster in the tables, not the first 20 of each"
-    )
-    add_output(parser, "text", "json")
-    add_source_arguments(parser)
+    from gitops_dsf.cli.schematree import PacedPlacement
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when every Placement was simulated; 1 when the repository has errors."""
-    from gitops_dsf.simulator import simulate
-    from gitops_dsf.views.preview.fleet import hub_state, resources_ranked, typed_placements
-
     fleet = read_fleet(args.directory)
     if fleet is None:
         return 1
@@ -62,13 +51,11 @@ def run(args: argparse.Namespace) -> int:
     )
     verdicts = [simulate(state, key, data.now) for key in keys]
     if args.output == "json":
-        sys.stdout.write(json_text(verdicts_content(verdicts, data)))
+        sys.stdout.write(json_text(_verdicts(verdicts, data)))
         return 0
     sys.stdout.write(printable_lines((data.describe(),)))
     if not keys:
         sys.stdout.write("this repository renders no Placement\n")
-    from gitops_dsf.cli.verdict_text import verdict_text
-
     written = typed_placements(fleet, keys) if data.snapshot is None else {}
     for verdict in verdicts:
         rows = None if args.all else 20
@@ -77,13 +64,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
+def _paced(fleet: FleetVersion, args: argparse.Namespace) -> int:
     """Shows the waves of paced moves. Raises UsageError when there can be none."""
-    from gitops_dsf.views.preview.fleet import hub_state, resources_ranked, stored_moves
-    from gitops_dsf.views.preview.maintenance import open_windows, window_text
-    from gitops_dsf.views.preview.paced import move_text, paced_waves, wave_lines
-    from gitops_dsf.wording import names_text, plural
-
     spec = fleet.resolved.repository.spec
     if spec.pace is None:
         raise UsageError("--paced: gitops-dsf.yaml has no spec.pace, so moves are not paced")
@@ -117,9 +99,88 @@ def _paced(fleet: "FleetVersion", args: argparse.Namespace) -> int:
     return 0
 
 
-def verdicts_content(verdicts: "list[Verdict]", data: "HubData") -> dict[str, Any]:
+def _verdicts(verdicts: list[Verdict], data: HubData) -> dict[str, Any]:
     return {
         "hub": data.shown(),
         "filtersOnly": data.snapshot is None,
         "placements": [verdict.data() for verdict in verdicts],
     }
+
+
+def explain_placement(args: argparse.Namespace) -> int:
+    """What `explain` says. Returns 1 when the repository has errors."""
+    fleet = read_fleet(args.directory)
+    if fleet is None:
+        return 1
+    key = placement_key(fleet, args.subject)
+    moves_in = fleet.resolved.repository.spec.hub_namespace if is_paced(fleet, key) else None
+    data = read_hub_data(args, resources=resources_ranked([fleet], {key}), moves_in=moves_in)
+    state = hub_state(
+        fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key}
+    )
+    verdict = simulate(state, key, data.now)
+    if args.cluster is None:
+        pace = _pace(verdict, data) if moves_in is not None else None
+        if args.output == "json":
+            paced = {} if pace is None else {"paced": pace}
+            sys.stdout.write(json_text({**_verdicts([verdict], data), **paced}))
+        else:
+            sys.stdout.write(_placement(fleet, verdict, data, pace))
+        return 0
+    if args.cluster not in state.positions:
+        close = difflib.get_close_matches(args.cluster, state.names, n=3)
+        raise UsageError(
+            f"there is no cluster {args.cluster} in clusters/{' or on the hub' if data.snapshot else ''}"
+            + (f"; did you mean {' or '.join(close)}?" if close else "")
+        )
+    explanation = explain(verdict, args.cluster, spans=fleet.spans)
+    unranked = data.snapshot is None and explanation.rank is not None
+    if unranked:
+        unknown = dict.fromkeys(("selected", "rank", "points", "rival", "rival_points", "margin"))
+        reason = "it passes the filters; without scores its rank is unknown"
+        explanation = msgspec.structs.replace(
+            explanation, reason=reason, contributions=(), flips=(), **unknown
+        )
+    if args.output == "json":
+        shown = msgspec.to_builtins(explanation)
+        sys.stdout.write(json_text({"hub": data.shown(), "filtersOnly": data.snapshot is None, **shown}))
+    elif unranked:
+        where = f"{explanation.placement}, cluster {explanation.cluster}"
+        sys.stdout.write(printable_lines((data.describe(), "", f"{where}: {explanation.reason}")))
+    else:
+        text = explanation_text(explanation, placement=explanation.placement)
+        sys.stdout.write(f"{printable(data.describe())}\n\n{text}{what_would_flip(explanation)}")
+    return 0
+
+
+def _pace(verdict: Verdict, data: HubData) -> "PacedPlacement":
+    """Where a paced Placement would move by the written weights, and what it waits for on the hub."""
+    moves = stored_moves(data.snapshot)
+    return {
+        "move": None if data.snapshot is None else wished_move(verdict),
+        "queue": queue_view(moves, placements={verdict.placement}, cluster=None),
+    }
+
+
+def _pace_text(pace: "PacedPlacement", *, known: bool) -> str:
+    move = pace["move"]
+    if move is not None:
+        words = f"it would move {move.source} -> {move.target} ({move.points:+g} points)"
+    else:
+        words = "it would stay" if known else "the reconciler moves it"
+    lines = [f"  paced: it holds its clusters; by the written weights {words}"]
+    if pace["queue"] is not None:
+        lines += queue_lines(pace["queue"], everything=True)
+    return printable_lines(lines)
+
+
+def _placement(fleet: FleetVersion, verdict: Verdict, data: HubData, pace: "PacedPlacement | None") -> str:
+    key = verdict.placement
+    written = typed_placements(fleet, {key})[key]
+    shown = verdict_text(verdict, without_scores=None if data.snapshot else written, rows=20)
+    paced = "" if pace is None else _pace_text(pace, known=data.snapshot is not None)
+    source = "" if data.snapshot else ", with --scores, --state-branch or --context"
+    return (
+        f"{printable(data.describe())}\n\n{placement_text(written)}{paced}\n{shown}"
+        f"\nwhy one of them is in or out{source}: gitops-dsf explain {key} CLUSTER\n"
+    )

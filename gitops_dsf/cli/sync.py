@@ -1,58 +1,30 @@
 """gitops-dsf sync: updates locks/ from the /config pages of scoring APIs."""
 
 import argparse
+import asyncio
+import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections import Counter
+
+import msgspec
 
 from dsf_wire.text import printable, printable_lines
-from gitops_dsf.cli.arguments import add_fleet_directory, add_output, check_has_settings, check_is_folder
+from gitops_dsf.cli.arguments import check_has_settings, check_is_folder
+from gitops_dsf.errors import GitopsDsfError, UsageError
+from gitops_dsf.repository.files import write_files
+from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan
 
-if TYPE_CHECKING:
-    from gitops_dsf.sync.locks import LockResult, SyncPlan
-
-DESCRIPTION = """\
-Asks the /config page of every DynamicScorer with configSyncMode Full, judges the answers by the rules of
-`gitops-dsf validate` and writes locks/<scorer>.yaml where the meaning changed. What is not accepted is
-reported with its reason; its lock stays."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf sync                               the repository in this folder
-  gitops-dsf sync fleet --scorer cpu-forecast   one scorer only
-  gitops-dsf sync --check                       write nothing; exit 1 when a lock differs from what its page says
-  gitops-dsf sync --check -o json               field by field, for programs
-
-Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage."""  # noqa: E501
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fleet_directory(parser)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a lock differs")
-    parser.add_argument(
-        "--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated"
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="SECONDS", help="total time for each page (10)"
-    )
-    parser.add_argument(
-        "--credentials",
-        metavar="DIR",
-        type=Path,
-        help="folder with the Secrets that scoring.auth names, each value in the file <secret>/<key>",
-    )
-    add_output(parser, "text", "json")
+try:
+    from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+    from gitops_dsf.sync.plan import plan_sync
+except ModuleNotFoundError as error:
+    raise GitopsDsfError(
+        f"{error.name} is not installed; asking scoring APIs needs: pip install 'gitops-dsf[live]'"
+    ) from error
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when a page is not accepted, or with --check when a lock differs."""
-    import asyncio
-    import json
-
-    import msgspec
-
-    from gitops_dsf.errors import UsageError
-
     hint = f"; write --scorer {args.directory} for one scorer" if len(args.directory.parts) == 1 else ""
     check_is_folder(args.directory, hint)
     check_has_settings(args.directory)
@@ -62,8 +34,6 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     plan = asyncio.run(_plan(args))
     if not args.check:
-        from gitops_dsf.repository.files import write_files
-
         write_files(args.directory, plan.files)
     if args.output == "json":
         sys.stdout.write(json.dumps(msgspec.to_builtins(plan.outcomes), indent=2, ensure_ascii=True) + "\n")
@@ -75,25 +45,13 @@ def run(args: argparse.Namespace) -> int:
     return int(plan.refused or (args.check and bool(plan.files)))
 
 
-async def _plan(args: argparse.Namespace) -> "SyncPlan":
-    from gitops_dsf.errors import GitopsDsfError
-
-    try:
-        from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-    except ModuleNotFoundError as error:
-        raise GitopsDsfError(
-            f"{error.name} is not installed; asking scoring APIs needs: pip install 'gitops-dsf[live]'"
-        ) from error
-    from gitops_dsf.sync.plan import plan_sync
-
+async def _plan(args: argparse.Namespace) -> SyncPlan:
     limits = FetchLimits(seconds=args.timeout)
     async with Fetcher(limits=limits, secrets=args.credentials) as fetcher:
         return await plan_sync(args.directory, fetcher=fetcher, only=args.scorer)
 
 
-def _lines(item: "LockResult", width: int, *, check: bool) -> list[str]:
-    from gitops_dsf.sync.locks import LockState
-
+def _lines(item: LockResult, width: int, *, check: bool) -> list[str]:
     would = "would be " if check else ""
     head = {
         LockState.UNCHANGED: f"unchanged  {item.file}",
@@ -120,11 +78,7 @@ def _value(value: object) -> str:
     return "(absent)" if value is None else printable(value, most=400)
 
 
-def _summary(plan: "SyncPlan", *, check: bool) -> str:
-    from collections import Counter
-
-    from gitops_dsf.sync.locks import LockState
-
+def _summary(plan: SyncPlan, *, check: bool) -> str:
     if not plan.outcomes:
         return "no scorer has configSyncMode Full: nothing to ask"
     counts = Counter(item.verdict for item in plan.outcomes)

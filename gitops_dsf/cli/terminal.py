@@ -1,4 +1,4 @@
-"""What a terminal gets: lines that fit, aligned columns, colours, progress. Pipes get whole lines."""
+"""What is printed: JSON; and for a terminal lines that fit, aligned columns, colours, progress."""
 
 import os
 import shutil
@@ -10,7 +10,15 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Final, TextIO
 
-from dsf_wire.text import printable
+import msgspec
+
+from dsf_wire.text import printable, printable_json
+
+
+def json_text(content: object) -> str:
+    """Formats what msgspec encodes as JSON for people and programs: indented, with a newline at the end."""
+    return printable_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()) + "\n"
+
 
 NARROWEST: Final = 16
 """Columns of text that wrapping leaves at least. Below that, whole lines are easier to read."""

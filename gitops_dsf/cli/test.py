@@ -1,55 +1,32 @@
 """gitops-dsf test: runs the unit tests of scores and decisions in tests/."""
 
 import argparse
+import shutil
 import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
-from gitops_dsf.cli.arguments import add_fleet_directory, add_output, check_is_folder, json_text
+from dsf_wire.text import printable
+from gitops_dsf.cli.arguments import check_is_folder
+from gitops_dsf.cli.report import prefix_of, show_findings
+from gitops_dsf.cli.terminal import json_text
+from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
+from gitops_dsf.diagnostics import has_errors
 from gitops_dsf.errors import UsageError
-
-if TYPE_CHECKING:
-    from gitops_dsf.views.scoretests.queries import Evaluate
-
-DESCRIPTION = """\
-Runs the ScoreTests in tests/: given results of scorers, published scores, clusters and decisions, it computes
-what agents publish and what OCM decides, and compares that with what each test expects. A failing
-expectation is shown with its place and an explanation. No cluster and no metric source is asked."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf test                                 all tests of the repository in this folder
-  gitops-dsf test fleet --name 'portal-*'         tests by name; a shell pattern, can be repeated
-  gitops-dsf test -o junit > tests.xml      for the test report of a pipeline
-
-exit codes: 0 all tests pass; 1 a test fails, or the repository has errors; 2 no test has the name
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fleet_directory(parser)
-    parser.add_argument(
-        "--name", metavar="PATTERN", action="append", default=[], help="only tests with such a name"
-    )
-    parser.add_argument(
-        "--promtool",
-        metavar="FILE",
-        type=Path,
-        help="evaluates queries over given metrics; the promtool on the PATH by default",
-    )
-    add_output(parser, "text", "json", "junit")
+from gitops_dsf.metricstore.promtool import Promtool
+from gitops_dsf.pipeline import check_declared
+from gitops_dsf.repository.load import load
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.views.scoretests.judge import Failure
+from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
+from gitops_dsf.views.scoretests.suite import TestOutput, TestResult, run_tests, selected
+from gitops_dsf.wording import plural
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when all tests pass; 1 when one fails, or the repository has errors."""
-    from gitops_dsf.cli.report import prefix_of, show_findings
-    from gitops_dsf.cli.test_reports import junit, text
-    from gitops_dsf.diagnostics import has_errors
-    from gitops_dsf.pipeline import check_declared
-    from gitops_dsf.repository.load import load
-    from gitops_dsf.repository.model.validate import declare
-    from gitops_dsf.views.scoretests.suite import run_tests, selected
-
     check_is_folder(args.directory)
     loaded = load(args.directory)
     declared = declare(loaded)
@@ -76,13 +53,67 @@ def run(args: argparse.Namespace) -> int:
     return int(output.failed > 0)
 
 
-def _evaluate(named: Path | None) -> "Evaluate":
-    import shutil
-
-    from gitops_dsf.metricstore.promtool import Promtool
-    from gitops_dsf.views.scoretests.queries import no_promtool
-
+def _evaluate(named: Path | None) -> Evaluate:
     program = shutil.which(named or "promtool")
     if program is None and named is not None:
         raise UsageError(f"{named} is not a program; write the path of promtool")
     return no_promtool if program is None else Promtool(Path(program)).evaluate
+
+
+def text(output: TestOutput) -> str:
+    """One line for each test, each failing expectation with its explanation, and a summary."""
+    lines = []
+    for result in output.tests:
+        outcome = "ok" if result.passed else "FAILED"
+        lines.append(f"{outcome:<6}  {result.name}  ({_place(result)})\n")
+        lines += [textwrap.indent(_failure(failure), "    ") for failure in result.failures]
+    summary = f"{plural(output.passed, 'test')} passed"
+    if output.failed:
+        summary += f", {plural(output.failed, 'test')} failed"
+    return "".join(lines) + (f"{summary}\n" if output.tests else "no tests: tests/ has no ScoreTest\n")
+
+
+def junit(output: TestOutput) -> str:
+    """The results in the JUnit XML that GitHub actions, GitLab and Jenkins read."""
+    counts = {"tests": str(len(output.tests)), "failures": str(output.failed), "errors": "0"}
+    root = ET.Element("testsuites", counts)
+    suite = ET.SubElement(root, "testsuite", {"name": "gitops-dsf", **counts})
+    for result in output.tests:
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            {
+                "classname": printable(result.file),
+                "name": result.name,
+                "file": printable(result.file),
+                "line": str(result.line),
+            },
+        )
+        if not result.passed:
+            first = result.failures[0]
+            message = f"{first.subject}: expected {first.expected}, got {first.got}"
+            failure = ET.SubElement(case, "failure", {"message": printable(message)})
+            failure.text = "\n".join(_failure(each) for each in result.failures)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _failure(failure: Failure) -> str:
+    return "".join(f"{line}\n" for line in _lines(failure))
+
+
+def _lines(failure: Failure) -> Iterator[str]:
+    yield printable(f"{_place(failure)}: {failure.subject}")
+    yield printable(f"  expected: {failure.expected}")
+    yield printable(f"  got:      {failure.got}")
+    for reason in failure.reasons:
+        yield printable(f"  {reason}")
+    for each in failure.explanations:
+        yield ""
+        text = explanation_text(each, placement=each.placement)
+        for line in f"{text}{what_would_flip(each)}".splitlines():
+            yield printable(f"  {line}".rstrip())
+
+
+def _place(item: Failure | TestResult) -> str:
+    return f"{item.file}:{item.line}:{item.column}"

@@ -1,62 +1,35 @@
-"""gitops-dsf validate: reports every mistake of a repository in one run."""
+"""gitops-dsf validate: reports every mistake of a repository, and mends what hints state exactly."""
 
 import argparse
 import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gitops_dsf.cli.arguments import add_output
+from dsf_wire.text import printable
+from gitops_dsf.cli.arguments import read_named
+from gitops_dsf.cli.report import report, summary, under
+from gitops_dsf.cli.terminal import wants_colour
+from gitops_dsf.diagnostics import Diagnostic, codes, has_errors, has_mistakes
+from gitops_dsf.errors import UsageError
+from gitops_dsf.pipeline import check
+from gitops_dsf.repository.files import read_text, write_file
+from gitops_dsf.repository.load import SETTINGS_FILE, load_text
+from gitops_dsf.repository.model.apps import ScoredPlacementSpec
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.yamledit import YamlFile
+from gitops_dsf.resolve import Resolved
+from gitops_dsf.wording import plural
 
-if TYPE_CHECKING:
-    from gitops_dsf.diagnostics import Diagnostic
-    from gitops_dsf.resolve import Resolved
-
+STANDARD_INPUT: Final = "-"
 _MOST_PASSES: Final = 10
 """One mistake can hide another, such as a field inside of one with an older name."""
-
-DESCRIPTION = """\
-Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/, locks/ and tests/ of a fleet repository and
-reports every mistake with its place, a stable code and what to write instead. Nothing is written without
---fix."""
-
-EXAMPLES = """\
-examples:
-  gitops-dsf validate                          the repository in this folder
-  gitops-dsf validate fleet --strict           warnings fail, too
-  gitops-dsf validate scorers/cpu.yaml         only findings about this file of the repository
-  gitops-dsf validate - < scorer.yaml          documents on their own: YAML, kinds and fields
-  gitops-dsf validate --fix scorers/*.yaml     first does what hints state exactly: older spellings, quotes
-  gitops-dsf validate -o github                annotations in a GitHub workflow
-  gitops-dsf validate -o sarif > dsf.sarif     for code scanning
-  gitops-dsf validate -o json | jq '.[] | select(.code == "DSF109")'
-
-Findings go to standard output, the summary to standard error. `gitops-dsf explain` explains a code."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paths",
-        metavar="DIR|FILE",
-        nargs="*",
-        help="fleet repository (this folder by default), or files of one; - is standard input",
-    )
-    add_output(parser, "text", "json", "github", "sarif")
-    parser.add_argument(
-        "--fix",
-        action="store_true",
-        help="write what hints state exactly into the files, and report what is left",
-    )
-    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when there are errors, or with --strict warnings. Notices never fail."""
-    from gitops_dsf.cli.chosenfiles import STANDARD_INPUT, mend
-    from gitops_dsf.cli.report import report, summary
-    from gitops_dsf.cli.terminal import wants_colour
-    from gitops_dsf.diagnostics import has_errors, has_mistakes
-    from gitops_dsf.errors import UsageError
-
     if args.fix and STANDARD_INPUT in args.paths:
         raise UsageError("--fix writes files; name them, and not standard input")
     diagnostics, facts = _checked(args.paths)
@@ -71,13 +44,8 @@ def run(args: argparse.Namespace) -> int:
     return int(has_errors(diagnostics) or (args.strict and has_mistakes(diagnostics)))
 
 
-def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
+def _checked(paths: list[str]) -> tuple[list[Diagnostic], str]:
     """The findings, and a line about the size of the fleet if it has no errors."""
-    from gitops_dsf.cli.chosenfiles import STANDARD_INPUT, check_files
-    from gitops_dsf.cli.report import under
-    from gitops_dsf.errors import UsageError
-    from gitops_dsf.pipeline import check
-
     directory = Path(paths[0]) if paths else Path()
     if len(paths) <= 1 and directory.is_dir():
         checked = check(directory)
@@ -90,13 +58,75 @@ def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
     return check_files(paths), ""
 
 
-def _facts(resolved: "Resolved") -> str:
-    from gitops_dsf.repository.model.apps import ScoredPlacementSpec
-    from gitops_dsf.wording import plural
-
+def _facts(resolved: Resolved) -> str:
     scorers = (*resolved.scorers, *resolved.open_scorers)
     shared = [item for item in resolved.placements if isinstance(item.ranking, ScoredPlacementSpec)]
     sizes = (("cluster", resolved.clusters), ("scorer", scorers), ("application", resolved.applications))
     holds = ", ".join(plural(len(items), noun) for noun, items in sizes)
     holds += f", {plural(len(shared), 'ScoredPlacement')}" if shared else ""
     return f"{holds}; about {resolved.hub_writes_per_second:.3g} score writes per second on the hub"
+
+
+def check_files(names: Sequence[str]) -> list[Diagnostic]:
+    """Findings about files, with the names as they were written.
+
+    The whole repository of a file is checked, because its rules need the other files, and only findings about
+    the named files are returned. Documents on standard input, and files that belong to no repository, are
+    checked on their own: YAML, kinds and fields. Raises UsageError and RepositoryError.
+    """
+    found: list[Diagnostic] = []
+    repositories: dict[Path, dict[str, str]] = {}
+    roots = {name: None if name == STANDARD_INPUT else _root_of(Path(name)) for name in names}
+    for name, root in roots.items():
+        if root is None:
+            text = read_named(name).decode("utf-8-sig")
+            findings = declare(load_text(text, file=name)).diagnostics
+            found += (item for item in findings if item.code != codes.WRONG_FOLDER.id)
+        else:
+            path = Path(name).resolve().relative_to(root).as_posix()
+            repositories.setdefault(root, {})[path] = name
+    for root, wanted in repositories.items():
+        found += [
+            replace(item, position=replace(item.position, file=wanted[item.position.file]))
+            for item in check(root).diagnostics
+            if item.position.file in wanted
+        ]
+    return found
+
+
+def _root_of(file: Path) -> Path | None:
+    """The fleet repository of a file; None if it belongs to none. Raises UsageError if it is not a file."""
+    if not file.is_file():
+        raise UsageError(f"{file} is not a file; write files of one repository, or one folder")
+    return next((folder for folder in file.resolve().parents if (folder / SETTINGS_FILE).is_file()), None)
+
+
+def mend(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Writes the edits of findings into their files, and says so. Returns False if nothing changed."""
+    by_file: dict[str, list[Diagnostic]] = defaultdict(list)
+    for item in diagnostics:
+        if item.edits:
+            by_file[item.position.file].append(item)
+    changed = False
+    for name, items in by_file.items():
+        text = read_text(Path(), name)
+        new, done = mended(text, items)
+        if new == text:
+            continue
+        write_file(Path(name), new)
+        changed = True
+        for item in sorted(done, key=lambda item: item.position):
+            sys.stderr.write(printable(f"{item.position}: fixed: {item.message}; {item.hint}") + "\n")
+    return changed
+
+
+def mended(text: str, findings: Iterable[Diagnostic]) -> tuple[str, list[Diagnostic]]:
+    """The text of a file with the edits of its findings, and the findings whose edits could be made."""
+    file = YamlFile(text)
+    # What is inside of a renamed field is edited by its present path, so it comes first.
+    ordered = sorted(
+        (item for item in findings if item.edits),
+        key=lambda item: (-len(item.edits[0].path), len(item.edits[0].to), item.message),
+    )
+    done = [item for item in ordered if file.edit(item.position.line, item.edits)]
+    return file.text, done

@@ -29,7 +29,7 @@ from dsf_agent.scoring.query import split
 from dsf_wire import measures, query
 from gitops_dsf.backtest.rawscores import Series as Samples
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.cli.journal_text import explained_text, log_text
+from gitops_dsf.cli.log import explained_text, log_text
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.flapping import episodes

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.cli.chosenfiles import mended
+from gitops_dsf.cli.validate import mended
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.validate import declare
 from tests.support.laws import examples

@@ -116,16 +116,18 @@ def test_help_before_a_verb_lists_all_verbs(arguments: list[str], capsys: pytest
     assert [verb for verb in VERBS if f"\n  {verb} " not in listed] == []
 
 
+STANDS_IN = """
+import sys
+from gitops_dsf.cli import main
+main.VERBS["zz"] = main.Verb(name="zz", help="stands in", add_arguments=bool, module="{module}")
+sys.exit(main.main(sys.argv[1:]))
+"""
+
+
 def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) -> None:
     """A stand-in verb that fails as a bug would: the table of verbs is data."""
-    (tmp_path / "broken_verb.py").write_text(
-        "def add_arguments(parser): pass\ndef run(args): return 1 // 0\n"
-    )
-    code = (
-        "import sys; from gitops_dsf.cli import main; "
-        "main.VERBS['zz'] = main.Verb('broken_verb', 'breaks'); sys.exit(main.main(sys.argv[1:]))"
-    )
-    run = [sys.executable, "-c", code, "zz"]
+    (tmp_path / "broken_verb.py").write_text("def run(args): return 1 // 0\n")
+    run = [sys.executable, "-c", STANDS_IN.format(module="broken_verb"), "zz"]
     result = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert result.returncode == 3
     assert "Traceback" not in result.stderr
@@ -140,18 +142,17 @@ def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) 
 
 def test_an_interruption_is_130(tmp_path: Path) -> None:
     (tmp_path / "slow_verb.py").write_text(
-        "import time\ndef add_arguments(parser): pass\ndef run(args):\n print('up', flush=True)\n"
-        " time.sleep(60)\n"
+        "import time\ndef run(args):\n print('up', flush=True)\n time.sleep(60)\n"
     )
     # A shell's background jobs inherit an ignored SIGINT; the program as people start it does not.
-    restore = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    code = (
-        restore
-        + "import sys; from gitops_dsf.cli import main; main.VERBS['zz'] = main.Verb('slow_verb', 'waits');"
-        " sys.exit(main.main(['zz']))"
-    )
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += STANDS_IN.format(module="slow_verb")
     with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, "zz"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
