@@ -19,7 +19,6 @@ from dsf_agent.configuration import settings
 from dsf_agent.process import build
 from dsf_agent.process.supervise import Agent, tune
 from dsf_runtime import threads
-from dsf_runtime.clock import SystemClock
 
 
 async def main() -> None:
@@ -32,7 +31,7 @@ async def main() -> None:
         return
     read = settings.read(settings.parser().parse_args(flags), {})
     threads.use_threads(64)
-    agent = Agent(adapters=build.Adapters(read, clock=SystemClock()))
+    agent = Agent(adapters=build.Adapters(read))
     tune()
     task = asyncio.create_task(agent.run())
     while not agent.server.port:  # noqa: ASYNC110 - the server has no event for it

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from dsf_agent.configuration import settings
 from dsf_agent.metrics import Metrics as AgentMetrics
-from dsf_runtime.clock import HubClock, SystemClock
+from dsf_runtime.clock import HubClock
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of
 from gitops_dsf.cli.main import VERBS, verb_parser
@@ -200,7 +200,7 @@ def _section(name: str, parser: argparse.ArgumentParser, *, heading: str) -> Ite
 def metrics_page() -> str:
     """The page of the metrics of the agent and of the reconciler, as the programs export them."""
     agent = AgentMetrics(cluster="")
-    agent.watch_hub_offset(HubClock(clock=SystemClock()))
+    agent.watch_hub_offset(HubClock())
     raw = "Raw score of the last cycle. Missing labels are empty, values are cut at 256 characters."
     raw_labels = (CLUSTER_LABEL, *map(label_of, LABELS), SCORE_NAME_LABEL)
     alerts = f"[Monitoring](../../{_ALERTS_PAGE}) has alerts."

@@ -13,7 +13,6 @@ from dsf_agent.configuration.settings import DEFAULT_WAITS, Settings, Waits
 from dsf_agent.errors import SettingsError
 from dsf_agent.process import build, check, supervise
 from dsf_runtime import logs, threads
-from dsf_runtime.clock import SystemClock
 
 LOG_FIELDS: Final = ("scorer", "stage", "reason", "object")
 """Fields that a log record may have besides its text."""
@@ -49,7 +48,7 @@ def _start(settings: Settings, *, scorers: list[str]) -> int:
 
     async def process() -> int:
         threads.use_threads(THREADS)
-        adapters = build.Adapters(settings, clock=SystemClock())
+        adapters = build.Adapters(settings)
         return await (
             check.run(adapters, only=scorers) if settings.verb == "check" else supervise.serve(adapters)
         )

@@ -5,7 +5,6 @@ failure with its kind (docs/scores/locks.md#how-pages-are-asked).
 import asyncio
 import http
 import itertools
-import random
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -21,7 +20,6 @@ import msgspec
 
 from dsf_runtime import answers
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide, retry_after
-from dsf_runtime.clock import SystemClock
 from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
 from dsf_wire.text import printable
 from gitops_dsf import __version__
@@ -100,8 +98,7 @@ class Fetcher:
         secrets: Path | None = None,
     ) -> None:
         """`secrets` is the folder with the files of Secrets: <name>/<key>."""
-        tokens = AccessTokens(clock=SystemClock(), rng=random.Random())  # noqa: S311 - pauses
-        self.credentials = Credentials(folder=secrets, tokens=tokens, ask=self._ask)
+        self.credentials = Credentials(folder=secrets, tokens=AccessTokens(), ask=self._ask)
         self._limits = limits or FetchLimits()
         self._admission = asyncio.Semaphore(self._limits.concurrent)
         context = trust or httpx.create_ssl_context()

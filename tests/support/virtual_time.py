@@ -132,16 +132,3 @@ def wall() -> float:
     except RuntimeError:
         return time.time()
     return loop.wall() if isinstance(loop, VirtualLoop) else time.time()
-
-
-class LoopClock:
-    """The agent's Clock with the time of the running loop."""
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    def wall(self) -> float:
-        return wall()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(max(0.0, seconds))

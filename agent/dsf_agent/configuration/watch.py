@@ -23,7 +23,6 @@ from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
-from dsf_runtime.clock import Clock
 from dsf_wire.clusters import ClustersError
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.summary import SummariesError
@@ -122,9 +121,7 @@ class Suspension:
     server: ApiServer
     namespace: str
     poll_seconds: float
-    clock: Clock
     metrics: Metrics
-    rng: random.Random
     emit: Callable[[frozenset[str]], Awaitable[None]]
     _names: frozenset[str] = field(init=False, default_factory=frozenset)
     _fault: str = field(init=False, default="")
@@ -139,7 +136,7 @@ class Suspension:
                     "reading the suspended scorers failed because of a bug in the agent",
                     extra={"reason": Reason.INTERNAL.value},
                 )
-            await self.clock.sleep(self.poll_seconds * self.rng.uniform(1 - JITTER, 1 + JITTER))
+            await asyncio.sleep(self.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - no secret
 
     async def check(self) -> None:
         """Reads the names once."""

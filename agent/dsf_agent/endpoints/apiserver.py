@@ -10,7 +10,6 @@ from dsf_agent.errors import AgentError, Reason, kind_reason, status_reason
 from dsf_runtime import apiserver
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import JSON, ApiError
-from dsf_runtime.clock import Clock
 
 ETCD_TOO_LARGE: Final = ("etcdserver: request is too large", "trying to send message larger than max")
 """What the API server says, with status 500, of objects that are too large for etcd or its client."""
@@ -21,9 +20,9 @@ T = TypeVar("T")
 class ApiServer(apiserver.ApiServer):
     """Owns one connection pool."""
 
-    def __init__(self, *, load: Callable[[], Access], clock: Clock, timeout_seconds: float) -> None:
+    def __init__(self, *, load: Callable[[], Access], timeout_seconds: float) -> None:
         agent = f"gitops-dsf-agent/{__version__}"
-        super().__init__(load=load, user_agent=agent, timeout_seconds=timeout_seconds, clock=clock)
+        super().__init__(load=load, user_agent=agent, timeout_seconds=timeout_seconds)
 
     async def call(
         self,

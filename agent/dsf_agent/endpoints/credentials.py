@@ -24,7 +24,7 @@ import httpx
 
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
-from dsf_runtime.clock import Clock
+from dsf_runtime import clock
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire.headers import value_fault
 from dsf_wire.summary import (
@@ -168,7 +168,6 @@ class Credentials:
     """Caches what endpoints need. Objects are read, and token servers asked, once for all scorers."""
 
     read: Read
-    clock: Clock
     token_file: Path
     tokens: AccessTokens
     ask: AskTokenServer
@@ -293,7 +292,7 @@ class Credentials:
     def expired(self, auth: Auth) -> str:
         """Says that the client certificate is expired; empty if it is not, or not known."""
         end = self._ends.get(auth.certificate, math.inf) if auth.certificate is not None else math.inf
-        if auth.certificate is None or self.clock.wall() < end:
+        if auth.certificate is None or clock.wall() < end:
             return ""
         when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(end))
         return f"the client certificate in Secret {auth.certificate.name!r} expired on {when}"
@@ -316,7 +315,7 @@ class Credentials:
         key = kind, name
         async with self._locks.setdefault(key, asyncio.Lock()):
             kept = self._kept.get(key)
-            if kept is not None and kept.number >= after and kept.until > self.clock.monotonic():
+            if kept is not None and kept.number >= after and kept.until > clock.monotonic():
                 return kept.data
             number, self._reads = self._reads, self._reads + 1
             try:
@@ -332,12 +331,12 @@ class Credentials:
                         error,
                         extra={"reason": reason.value},
                     )
-                kept.stale, kept.until = True, self.clock.monotonic() + STALE_SECONDS
+                kept.stale, kept.until = True, clock.monotonic() + STALE_SECONDS
                 return kept.data
             self._kept[key] = kept = _Kept(
                 data=data if isinstance(data, dict) else {},
                 number=number,
-                until=self.clock.monotonic() + KEEP_SECONDS,
+                until=clock.monotonic() + KEEP_SECONDS,
             )
             return kept.data
 

@@ -15,10 +15,9 @@ import httpx
 
 from dsf_agent import __version__
 from dsf_agent.errors import AgentError, kind_reason
-from dsf_runtime import answers
+from dsf_runtime import answers, clock
 from dsf_runtime.answers import TooLargeError
 from dsf_runtime.calls import CallFault, as_call_faults, retry_after
-from dsf_runtime.clock import Clock
 
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
@@ -119,9 +118,8 @@ class OriginLimit:
 class Transport:
     """Owns the connections: one httpx client per set of CAs, because each costs 38 ms and 0.8 MB."""
 
-    def __init__(self, *, limits: CallLimits, clock: Clock) -> None:
+    def __init__(self, *, limits: CallLimits) -> None:
         self._limits = limits
-        self._clock = clock
         self._origin_limit = OriginLimit(per_origin=limits.per_origin)
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._system: ssl.SSLContext | None = None
@@ -156,7 +154,7 @@ class Transport:
                 status=response.status_code,
                 body=body,
                 location=response.headers.get("location", ""),
-                retry_after=retry_after(response.headers, now=self._clock.wall()),
+                retry_after=retry_after(response.headers, now=clock.wall()),
             )
 
     def _open(self, call: Call) -> AbstractAsyncContextManager[httpx.Response]:

@@ -14,7 +14,7 @@ from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.values import Totals, samples
 from dsf_runtime.apianswers import ApiError
-from dsf_runtime.clock import Clock
+from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
 from dsf_wire.summary import Summary
@@ -58,20 +58,19 @@ class Trigger:
     """Starts the cycles of one scorer when the cluster changed."""
 
     changes: Changes
-    clock: Clock
     _seen: int = field(init=False, default=0)
     _started: float = field(init=False, default=0.0)
 
     def started(self) -> None:
         """Call this before ``wait``, when a cycle starts, which takes all changes so far into account."""
         self._seen = self.changes.count
-        self._started = self.clock.monotonic()
+        self._started = monotonic()
 
     async def wait(self) -> None:
         """Returns when a cycle should start because of a change."""
         await self.changes.beyond(self._seen)
-        rest = self._started + GAP_SECONDS - self.clock.monotonic()
-        await self.clock.sleep(max(SETTLE_SECONDS, rest))
+        rest = self._started + GAP_SECONDS - monotonic()
+        await asyncio.sleep(max(SETTLE_SECONDS, rest))
 
 
 log = logging.getLogger(__name__)
@@ -94,10 +93,9 @@ class Cluster:
     an API server; ``wait_seconds`` limits how long ``read`` waits for the first lists.
     """
 
-    def __init__(self, *, server: ApiServer | None, clock: Clock, wait_seconds: float) -> None:
+    def __init__(self, *, server: ApiServer | None, wait_seconds: float) -> None:
         self.changes = Changes()
         self._server = server
-        self._clock = clock
         self._wait_seconds = wait_seconds
         self._following: _Following | None = None
         self._task: asyncio.Task[None] | None = None
@@ -167,7 +165,7 @@ class Cluster:
         """The usage by node, at most USAGE_SECONDS old. Raises AgentError."""
         assert self._server is not None  # noqa: S101 - see _ready
         async with self._usage_lock:
-            now = self._clock.monotonic()
+            now = monotonic()
             if self._usage_at is not None and now - self._usage_at < USAGE_SECONDS:
                 return self._usage
             try:
@@ -225,7 +223,7 @@ class Cluster:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-            await self._clock.sleep(RESTART_SECONDS)
+            await asyncio.sleep(RESTART_SECONDS)
             following = self._following = self._new(server)
 
 

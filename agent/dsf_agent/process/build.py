@@ -1,7 +1,6 @@
 """Builds the parts that all scorers share, and the stages of each scorer."""
 
 import os
-import random
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -26,8 +25,8 @@ from dsf_agent.schedule.worker import Grid, Worker
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.results import Score, Scoring
+from dsf_runtime import clock
 from dsf_runtime.access import Access, InCluster, Kubeconfig, runs_in_pod
-from dsf_runtime.clock import Clock
 from dsf_runtime.oauth2 import AccessTokens
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.publishrule import Rule
@@ -38,12 +37,10 @@ from dsf_wire.summary import Summary
 class Adapters:
     """What all scorers share. ``publisher`` and ``pruner`` are None if nothing is published."""
 
-    def __init__(self, settings: Settings, *, clock: Clock) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.clock = clock
-        self.rng = random.Random()  # noqa: S311 - jitter, not secrets
         self.metrics = Metrics(cluster=settings.cluster)
-        self.transport = Transport(limits=settings.limits, clock=clock)
+        self.transport = Transport(limits=settings.limits)
         self.budget = Budget(limit=settings.bytes_in_flight)
         on_hub = settings.clusters_file is not None
         own = "" if on_hub else settings.cluster
@@ -60,31 +57,29 @@ class Adapters:
             )
         self.credentials = Credentials(
             read=reader(self.spoke, namespace=settings.namespace),
-            clock=clock,
             token_file=settings.token_file,
-            tokens=AccessTokens(clock=clock, rng=self.rng),
+            tokens=AccessTokens(),
             ask=token_server(self.transport),
         )
-        self.cluster = Cluster(server=self.spoke, clock=clock, wait_seconds=settings.limits.total_seconds)
+        self.cluster = Cluster(server=self.spoke, wait_seconds=settings.limits.total_seconds)
         self.fleet = Fleet(own=own)
         self.publisher: Publisher | None = None
         self.pruner: Pruner | None = None
         if self.hub is not None or settings.publish_dir is not None:
             wall = clock.wall if self.hub is None else self.hub.clock.wall
             store_of = cache(self._store_of)
-            self.publisher = Publisher(store_of=store_of, wall=wall, clock=clock, rng=self.rng)
+            self.publisher = Publisher(store_of=store_of, wall=wall)
             self.pruner = Pruner(
                 store_of=store_of,
                 wall=wall,
                 own=own,
                 metrics=self.metrics,
                 delay_seconds=settings.waits.prune,
-                rng=self.rng,
             )
 
     def _server(self, load: Callable[[], Access] | None) -> ApiServer | None:
         timeout = self.settings.waits.hub
-        return None if load is None else ApiServer(load=load, clock=self.clock, timeout_seconds=timeout)
+        return None if load is None else ApiServer(load=load, timeout_seconds=timeout)
 
     def _store_of(self, cluster: str) -> ScoreStore:
         on_hub = self.settings.clusters_file is not None
@@ -118,7 +113,6 @@ class Adapters:
             score_of=partial(self._score, scorer, reservation),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
-            clock=self.clock,
             reservation=reservation,
         )
 
@@ -142,16 +136,14 @@ class Adapters:
             rule = Rule.of(scorer, jitter=0.0)
             publication = self.publisher.publication(scorer, rule=rule, metrics=metrics)
         if scorer.source_type == SOURCE_TYPE:
-            trigger = Trigger(changes=self.cluster.changes, clock=self.clock)
+            trigger = Trigger(changes=self.cluster.changes)
         phase = interval * stable_fraction(self.settings.cluster, scorer.score_name, "phase")
         return Worker(
             scorer=scorer,
             cycle=self.cycle(scorer, publication=publication).run,
             publication=publication,
             grid=Grid(interval=interval, phase=phase),
-            clock=self.clock,
             metrics=metrics,
-            rng=self.rng,
             trigger=trigger,
         )
 

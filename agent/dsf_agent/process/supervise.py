@@ -15,6 +15,7 @@ from dsf_agent.configuration.watch import Observation, Suspension, UnusableFile,
 from dsf_agent.endpoints import transport
 from dsf_agent.process.build import Adapters
 from dsf_agent.schedule.worker import Scheduler, WorkerState
+from dsf_runtime import clock
 from dsf_runtime.pages import Page, PageServer
 
 log = logging.getLogger(__name__)
@@ -103,9 +104,7 @@ class Agent:
                 server=adapters.hub,
                 namespace=adapters.settings.hub_namespace,
                 poll_seconds=adapters.settings.waits.suspension,
-                clock=adapters.clock,
                 metrics=adapters.metrics,
-                rng=adapters.rng,
                 emit=self._suspend,
             )
             roots.append(("suspension", suspension.run()))
@@ -128,7 +127,7 @@ class Agent:
         self._trouble = None
         self._snapshot = observation
         self._adapters.use_clusters(observation)
-        self._metrics.config_timestamp.set(self._adapters.clock.wall())
+        self._metrics.config_timestamp.set(clock.wall())
         log.info("configuration %s: %d scorers", observation.digest[:12], len(observation.scorers))
         for problem in observation.problems:
             log.warning(

@@ -12,7 +12,6 @@ when no Placement counts them any more.
 import asyncio
 import logging
 import math
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -45,7 +44,6 @@ class Pruner:
     own: str
     metrics: Metrics
     delay_seconds: float
-    rng: random.Random
     _current: Snapshot | None = field(init=False, default=None)
     _named: set[str] = field(init=False, default_factory=set)
     """Objects that an earlier file of this process named and that may still exist."""
@@ -92,7 +90,7 @@ class Pruner:
                     extra={"reason": Reason.INTERNAL.value},
                 )
             if failures:
-                delay = BACKOFF.delay(failures, rng=self.rng)
+                delay = BACKOFF.delay(failures)
 
     @property
     def _quiet_seconds(self) -> float:

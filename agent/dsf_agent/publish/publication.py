@@ -10,7 +10,6 @@ import asyncio
 import heapq
 import itertools
 import logging
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -18,7 +17,7 @@ from typing import Final
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish.store import ScoreStore, Stored
-from dsf_runtime.clock import Backoff, Clock, happens_within
+from dsf_runtime.clock import Backoff, happens_within, monotonic
 from dsf_wire import scorename
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import Decision, Published, Rule, decide
@@ -80,8 +79,6 @@ class Publisher:
     store_of: Callable[[str], ScoreStore]
     wall: Callable[[], float]
     """The time of the stores."""
-    clock: Clock
-    rng: random.Random
     writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND
     _next_write: float = field(init=False, default=0.0)
     _schedule: list[tuple[float, int, int, _Entry]] = field(init=False, default_factory=list)
@@ -144,9 +141,9 @@ class Publisher:
     async def _write_what_is_due(self) -> None:
         while True:
             entry = await self._next()
-            pause = self._resume - self.clock.monotonic()
+            pause = self._resume - monotonic()
             if pause > 0:
-                await self.clock.sleep(pause)
+                await asyncio.sleep(pause)
             key = entry.cluster, entry.publication.name
             if key in self._writing:
                 self.plan(entry, self.wall() + LOOK_SECONDS)
@@ -236,10 +233,10 @@ class Publisher:
 
     async def _turn(self) -> None:
         """Waits for the next write that the limit allows."""
-        now = self.clock.monotonic()
+        now = monotonic()
         at = self._next_write = max(now, self._next_write + 1 / self.writes_per_second)
         if at > now:
-            await self.clock.sleep(at - now)
+            await asyncio.sleep(at - now)
 
     async def _read(self, cluster: str) -> None:
         """Reads what the hub has of a cluster, so that a restart does not make the fleet write again."""
@@ -259,9 +256,9 @@ class Publisher:
         while True:
             clusters = list(self._by_cluster)
             if not clusters:
-                await self.clock.sleep(AUDIT_LAG_SECONDS)
+                await asyncio.sleep(AUDIT_LAG_SECONDS)
             for cluster in clusters:
-                await self.clock.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
+                await asyncio.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
                 if self._failures:
                     continue
                 began = self.wall()
@@ -291,11 +288,11 @@ class Publisher:
         entry.failures += 1
         # The object may differ from what was read or written before.
         entry.known = False
-        delay = max(BACKOFF.delay(entry.failures, rng=self.rng), error.retry_after or 0.0)
+        delay = max(BACKOFF.delay(entry.failures), error.retry_after or 0.0)
         delay = min(delay, entry.rule.ttl * RETRY_FRACTION)
-        if error.reason in _HUB_IS_AWAY and self._resume <= self.clock.monotonic():
+        if error.reason in _HUB_IS_AWAY and self._resume <= monotonic():
             self._failures += 1
-            self._resume = self.clock.monotonic() + BACKOFF.delay(self._failures, rng=self.rng)
+            self._resume = monotonic() + BACKOFF.delay(self._failures)
         publication.failed(entry.cluster, error)
         self.plan(entry, self.wall() + delay)
 
@@ -364,8 +361,8 @@ class Publication:
 
     async def wait_until_handled(self) -> None:
         """Waits until the offered scores are written, or are not due yet, or their write failed."""
-        while any(self.publisher.is_at_work(entry) for entry in self._entries.values()):
-            await self.publisher.clock.sleep(LOOK_SECONDS)
+        while any(self.publisher.is_at_work(entry) for entry in self._entries.values()):  # noqa: ASYNC110 - its end has no event
+            await asyncio.sleep(LOOK_SECONDS)
 
     def failed(self, cluster: str, error: AgentError) -> None:
         """Notes that a write failed."""

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import math
-import random
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -14,7 +13,8 @@ from dsf_agent.metrics import Metrics, ScorerMetrics
 from dsf_agent.publish.publication import Publication
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.results import counts_text
-from dsf_runtime.clock import Backoff, Clock
+from dsf_runtime import clock
+from dsf_runtime.clock import Backoff, monotonic
 from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 
@@ -69,9 +69,7 @@ class Worker:
     cycle: Callable[[], Awaitable[CycleResult]]
     publication: Publication | None
     grid: Grid
-    clock: Clock
     metrics: ScorerMetrics
-    rng: random.Random
     trigger: Trigger | None = None
     """Starts cycles between those of the grid; None for sources that only answer when they are asked."""
     _draining: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -92,7 +90,7 @@ class Worker:
     async def run(self, *, splay: float) -> None:
         """``splay`` is the delay of the first cycle in seconds."""
         try:
-            await self._loop(self.clock.monotonic() + splay)
+            await self._loop(monotonic() + splay)
             if self.publication is not None:
                 await self.publication.wait_until_handled()
         finally:
@@ -105,12 +103,12 @@ class Worker:
             await self._until(due)
             if self._draining.is_set():
                 return
-            started = self.clock.monotonic()
+            started = monotonic()
             self.metrics.all.lateness.observe(max(0.0, started - due))
             if self.trigger is not None:
                 self.trigger.started()
             retry = await self._once()
-            now = self.clock.monotonic()
+            now = monotonic()
             if retry is None:
                 # Skip a grid point that is less than half an interval away, as may happen after the first
                 # run.
@@ -120,8 +118,8 @@ class Worker:
 
     async def _until(self, due: float) -> None:
         """Returns at this time, or earlier when the trigger starts a cycle or the worker drains."""
-        while (wait := due - self.clock.monotonic()) > 0 and not self._draining.is_set():
-            timer = asyncio.ensure_future(self.clock.sleep(wait))
+        while (wait := due - monotonic()) > 0 and not self._draining.is_set():
+            timer = asyncio.ensure_future(asyncio.sleep(wait))
             drained = asyncio.ensure_future(self._draining.wait())
             tasks = [timer, drained]
             # A change starts no cycle after a failure, nor before the first one.
@@ -159,7 +157,7 @@ class Worker:
             self._by_default = result.by_default
             now = "no series: the default score is published" if result.by_default else "series again"
             log.info("the source has %s", now, extra=extra)
-        self._state = WorkerState(last_success=self.clock.wall())
+        self._state = WorkerState(last_success=clock.wall())
         log.debug("%d series, %d results", result.series, result.results, extra=extra)
         if result.dropped:
             log.warning(
@@ -183,7 +181,7 @@ class Worker:
             first=min(FIRST_RETRY_SECONDS, self.grid.interval),
             ceiling=max(LONGEST_RETRY_SECONDS, self.grid.interval),
         )
-        delay = max(backoff.delay(failures, rng=self.rng), error.retry_after or 0.0)
+        delay = max(backoff.delay(failures), error.retry_after or 0.0)
         if error.reason is Reason.NO_RESULTS:
             # The peers are healthy and need no long back-off. Once the source has data, scores follow within
             # one interval.

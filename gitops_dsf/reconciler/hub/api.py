@@ -11,7 +11,6 @@ import msgspec
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError, ApiServer
-from dsf_runtime.clock import Clock
 from gitops_dsf.hub.objects import ManagedClusterSet, ManagedClusterSetBinding
 from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS
 
@@ -32,11 +31,8 @@ class HubApi(ApiServer):
         load: Callable[[], Access],
         left: Callable[[], float] = lambda: float("inf"),
         timeout_seconds: float = 15.0,
-        clock: Clock | None = None,
     ) -> None:
-        super().__init__(
-            load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, clock=clock, admit=self._ask
-        )
+        super().__init__(load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, admit=self._ask)
         self._left = left
 
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str = MANAGER) -> bytes:

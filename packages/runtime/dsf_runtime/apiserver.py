@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 import httpx
 import msgspec
 
-from dsf_runtime import answers
+from dsf_runtime import answers, clock
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
@@ -24,7 +24,6 @@ from dsf_runtime.apianswers import (
     WatchEvent,
 )
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, excerpt, hide, retry_after
-from dsf_runtime.clock import Clock, HubClock, SystemClock
 from dsf_runtime.connections import Connection, Connections
 
 __all__ = ["APPLY", "JSON", "JSON_PATCH", "MERGE", "SILENCE", "ApiError", "ApiServer", "WatchEvent"]
@@ -64,22 +63,19 @@ class ApiServer:
         load: Callable[[], Access],
         user_agent: str,
         timeout_seconds: float,
-        clock: Clock | None = None,
         admit: Callable[[str, str], None] | None = None,
         patient: bool = False,
     ) -> None:
         self._admit = admit
         self._patient = patient
         self._timeout = timeout_seconds
-        self._time = clock or SystemClock()
         self._connections = Connections(
             load=load,
             headers={"User-Agent": user_agent},
-            clock=self._time,
             # A running watch keeps its old credentials.
             grace=WATCH_SECONDS + timeout_seconds,
         )
-        self.clock = HubClock(clock=self._time)
+        self.clock = clock.HubClock()
 
     async def __aenter__(self) -> Self:
         return self
@@ -243,12 +239,12 @@ class ApiServer:
                 renewed = True
                 await self._connections.renew(connection)
                 continue
-            wait = retry_after(response.headers, now=self._time.wall())
+            wait = retry_after(response.headers, now=clock.wall())
             waits = self._patient and response.status_code == httpx.codes.TOO_MANY_REQUESTS
             if not waits or wait is None or wait > BUSY_SECONDS or busy == BUSY_RETRIES:
                 raise self._refused(what, connection, response, answer)
             busy += 1
-            await self._time.sleep(wait)
+            await asyncio.sleep(wait)
 
     @asynccontextmanager
     async def _open(
@@ -284,9 +280,9 @@ class ApiServer:
             timeout=timeout,
             extensions=extensions,
         )
-        sent = self._time.monotonic()
+        sent = clock.monotonic()
         async with stream as response:
-            self.clock.learn(response.headers.get("Date"), sent=sent, received=self._time.monotonic())
+            self.clock.learn(response.headers.get("Date"), sent=sent, received=clock.monotonic())
             yield response
 
     def _refused(
@@ -303,7 +299,7 @@ class ApiServer:
         return ApiError(
             f"{what}: {status} {hide(words, connection.access.token)}",
             status=status,
-            wait=retry_after(response.headers, now=self._time.wall()),
+            wait=retry_after(response.headers, now=clock.wall()),
         )
 
 

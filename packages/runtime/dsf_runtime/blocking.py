@@ -11,7 +11,7 @@ from dsf_runtime.access import Access
 from dsf_runtime.apianswers import ApiError, Paging
 from dsf_runtime.apiserver import JSON, ApiServer
 from dsf_runtime.calls import FailureKind
-from dsf_runtime.clock import Clock, HubClock, SystemClock
+from dsf_runtime.clock import HubClock
 
 T = TypeVar("T")
 
@@ -25,7 +25,6 @@ class BlockingApiServer:
         load: Callable[[], Access],
         user_agent: str,
         timeout_seconds: float,
-        clock: Clock | None = None,
         quiet_seconds: float | None = None,
         on_silence: Callable[[], None] = lambda: None,
     ) -> None:
@@ -39,7 +38,6 @@ class BlockingApiServer:
             load=lambda: first.pop() if first else load(),
             user_agent=user_agent,
             timeout_seconds=timeout_seconds,
-            clock=clock or SystemClock(),
             patient=True,
         )
 

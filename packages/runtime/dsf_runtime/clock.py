@@ -1,5 +1,5 @@
-"""Clocks: the machine's, which tests can replace, and the hub's, which is learned from its answers; and
-delays between failed attempts.
+"""Clocks: the machine's, and the hub's, which is learned from its answers; and delays between failed
+attempts.
 """
 
 import asyncio
@@ -7,23 +7,12 @@ import email.utils
 import random
 import time
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-_RNG: Final = random.Random()  # noqa: S311 - spreads retries, keeps no secret
 PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
 """A Date header that differs more than this from the local clock is ignored. One of the two clocks is wrong
 then, and certificates, which are valid for about a year, could not be valid at both times.
 """
-
-
-class Clock(Protocol):
-    """Times in seconds: ``monotonic`` for delays, ``wall`` (Unix time) for times that leave the process."""
-
-    def monotonic(self) -> float: ...
-
-    def wall(self) -> float: ...
-
-    async def sleep(self, seconds: float) -> None: ...
 
 
 def monotonic() -> float:
@@ -38,17 +27,9 @@ def monotonic() -> float:
         return time.monotonic()
 
 
-class SystemClock:
-    """The clocks of this machine."""
-
-    def monotonic(self) -> float:
-        return monotonic()
-
-    def wall(self) -> float:
-        return time.time()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(max(0.0, seconds))
+def wall() -> float:
+    """Unix time, for times that leave the process. Call it by its module, so that a test can replace it."""
+    return time.time()
 
 
 async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool:
@@ -74,8 +55,7 @@ class HubClock:
     would treat valid scores as expired.
     """
 
-    def __init__(self, *, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._ahead: float | None = None
         """Hub time minus monotonic time. None before the first plausible Date."""
         self._offset: float | None = None
@@ -90,8 +70,8 @@ class HubClock:
     def wall(self) -> float:
         """The hub's time. Before the first answer it is this machine's time."""
         if self._ahead is None:
-            return self._clock.wall()
-        return self._clock.monotonic() + self._ahead
+            return wall()
+        return monotonic() + self._ahead
 
     def learn(self, date: str | None, *, sent: float, received: float) -> None:
         """Takes the Date header of an answer, and the monotonic times of the request and the answer.
@@ -100,14 +80,14 @@ class HubClock:
         upper and a lower bound for the hub's time. The estimate starts at the local clock and changes only if
         it is outside the bounds.
         """
-        told, now, wall = http_date(date), self._clock.monotonic(), self._clock.wall()
-        self.known = told is not None and abs(told - wall) < PLAUSIBLE_SECONDS
+        told, now, local = http_date(date), monotonic(), wall()
+        self.known = told is not None and abs(told - local) < PLAUSIBLE_SECONDS
         if told is None or not self.known:
             return
         earliest, latest = told - received, told + 1 - sent
-        ahead = wall - now if self._ahead is None else self._ahead
+        ahead = local - now if self._ahead is None else self._ahead
         self._ahead = min(max(ahead, earliest), latest)
-        self._offset = now + self._ahead - wall
+        self._offset = now + self._ahead - local
 
 
 def http_date(date: str | None) -> float | None:
@@ -127,8 +107,8 @@ class Backoff:
     jitter: float = 0.2
     """A delay is 1 - jitter to 1 + jitter times its nominal value, so that a fleet spreads its retries."""
 
-    def delay(self, attempt: int, *, rng: random.Random = _RNG) -> float:
+    def delay(self, attempt: int) -> float:
         """Seconds to wait after this number of failures in a row (from 1)."""
         # The bound prevents a float overflow after thousands of failures. 2**62 seconds is above any ceiling.
         nominal = min(self.ceiling, self.first * 2.0 ** min(attempt - 1, 62))
-        return nominal * rng.uniform(1 - self.jitter, 1 + self.jitter)
+        return nominal * random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 - no secret

@@ -12,7 +12,7 @@ from dsf_runtime import answers
 from dsf_runtime.access import Access, AccessError, fingerprint
 from dsf_runtime.apianswers import ApiError
 from dsf_runtime.calls import FailureKind
-from dsf_runtime.clock import Clock
+from dsf_runtime.clock import monotonic
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +34,8 @@ class Connections:
     Replaced pools stay open for ``grace`` seconds, so that running requests can finish.
     """
 
-    def __init__(
-        self, *, load: Callable[[], Access], headers: Mapping[str, str], clock: Clock, grace: float
-    ) -> None:
-        self._load, self._headers, self._clock = load, dict(headers), clock
+    def __init__(self, *, load: Callable[[], Access], headers: Mapping[str, str], grace: float) -> None:
+        self._load, self._headers = load, dict(headers)
         self._current: Connection | None = None
         self._checked = 0.0
         self._lock = asyncio.Lock()
@@ -61,7 +59,7 @@ class Connections:
         async with self._lock:
             connection = self._current
             if connection is not None:
-                now = self._clock.monotonic()
+                now = monotonic()
                 if now - self._checked < RECHECK_SECONDS or not connection.access.files:
                     return connection
                 self._checked = now
@@ -103,7 +101,7 @@ class Connections:
             follow_redirects=False,
         )
         self._current = Connection(access=access, client=client)
-        self._checked = self._clock.monotonic()
+        self._checked = monotonic()
         if old is not None:
             task = asyncio.create_task(self._close_later(old.client), name="close-replaced-client")
             self._replaced[task] = old.client

@@ -98,7 +98,6 @@ class Informer(Generic[T]):
     marks: Callable[[], Marks] = set[str]
     """Where a list notes which keys it had."""
     resync_seconds: float = RESYNC_SECONDS
-    clock: Callable[[], float] = monotonic
     gather_seconds: float = 0.0
     """How long events of the watch may wait for others. Reading many at once needs less CPU."""
     _unreadable: dict[str, str] = field(init=False, default_factory=dict)
@@ -123,7 +122,7 @@ class Informer(Generic[T]):
 
     def __post_init__(self) -> None:
         self._items = self.shelf()
-        self._heard_at = self.clock()
+        self._heard_at = monotonic()
 
     @property
     def items(self) -> Mapping[str, T]:
@@ -140,7 +139,7 @@ class Informer(Generic[T]):
         """Why the items may be outdated; empty if they are current."""
         if self._refused:
             return self._refused
-        if self.clock() - self._heard_at > STALE_SECONDS:
+        if monotonic() - self._heard_at > STALE_SECONDS:
             return f"{self.resource}: nothing was heard from the API server for more than {STALE_SECONDS:g} s"
         return ""
 
@@ -173,7 +172,7 @@ class Informer(Generic[T]):
         version = await self.api.list(self.path, take, **self.selector)
         self.relists += 1
         self._resync_at = monotonic() + self.resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
-        self._heard_at = self.clock()
+        self._heard_at = monotonic()
         self._unreadable = {key: why for key, why in self._unreadable.items() if key in seen}
         if items is self._items:
             gone = [key async for key in _slowly(items) if key not in seen]
@@ -231,14 +230,14 @@ class Informer(Generic[T]):
         )
         async with aclosing(watch) as events:
             async for event in events:
-                self._heard_at = self.clock()
+                self._heard_at = monotonic()
                 self._version = self._take(event.type, event.object, self._version)
                 if not self._version:
                     return
                 self._heard = True
 
     def _opened(self) -> None:
-        self._heard_at, self._refused, self.failure = self.clock(), "", None
+        self._heard_at, self._refused, self.failure = monotonic(), "", None
 
     def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
         """The key and item of an object. If the object cannot be read, the earlier item, or None."""

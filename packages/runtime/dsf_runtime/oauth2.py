@@ -8,7 +8,6 @@ import asyncio
 import base64
 import logging
 import math
-import random
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol, Self
@@ -17,7 +16,7 @@ from urllib.parse import quote_plus, urlencode
 import msgspec
 
 from dsf_runtime.calls import display, hide
-from dsf_runtime.clock import Backoff, Clock
+from dsf_runtime.clock import Backoff, monotonic
 from dsf_wire.headers import value_fault
 
 LOG: Final = logging.getLogger(__name__)
@@ -151,9 +150,7 @@ class _Kept:
 class AccessTokens:
     """The tokens of all clients of a process."""
 
-    def __init__(self, *, clock: Clock, rng: random.Random) -> None:
-        self._clock = clock
-        self._rng = rng
+    def __init__(self) -> None:
         self._kept: dict[Hashable, _Kept] = {}
 
     async def get(self, key: Hashable, client: Client, *, ask: Ask, refused: str = "") -> str:
@@ -164,7 +161,7 @@ class AccessTokens:
             kept = self._kept[key]
             if kept.client != client:
                 self._kept[key] = kept = _Kept(lock=kept.lock, client=client)
-            now = self._clock.monotonic()
+            now = monotonic()
             if refused and kept.token == refused and now - kept.since >= REFUSED_SECONDS:
                 kept.renew = kept.until = now
             if now < kept.renew:
@@ -179,10 +176,10 @@ class AccessTokens:
                 body = await ask(client)
                 token, seconds = _read(body, client)
             except TokenError as error:
-                now = self._clock.monotonic()
+                now = monotonic()
                 kept.failures += 1
                 kept.fault = client.hide(str(error))
-                delay = BACKOFF.delay(kept.failures, rng=self._rng)
+                delay = BACKOFF.delay(kept.failures)
                 kept.retry = now + max(delay, error.retry_after or 0.0)
                 if now < kept.until:
                     LOG.warning("%s; the old access token is used until its end", kept.fault)

@@ -13,7 +13,7 @@ from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head, last_values, matrix, scores, series
 from tests.support.agent.hub import ScoreHub
 from tests.support.agent.running import Place, entry
-from tests.support.virtual_time import LoopClock
+from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
 
@@ -95,28 +95,19 @@ async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(place
             assert (len(hung), len(source.to("big"))) == (2, calls)
 
 
-class Jumping(LoopClock):
-    """A wall clock that can be set, as by an administrator or after a suspend."""
-
-    def __init__(self) -> None:
-        self.jump = 0.0
-
-    def wall(self) -> float:
-        return super().wall() + self.jump
-
-
 def _left(valid_until: str, hub: ScoreHub) -> float:
     return datetime.fromisoformat(valid_until).timestamp() - hub.now()
 
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
-async def test_a_jump_of_the_clock(place: Place, jump: float) -> None:
-    clock, hub = Jumping(), ScoreHub()
+async def test_a_jump_of_the_clock(place: Place, jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wall clock is set, as by an administrator or after a suspend."""
+    hub = ScoreHub()
     async with HttpFake(scores(1.0)) as scoring, hub as server:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
-        async with place.agent(hub=server, clock=clock) as agent_:
+        async with place.agent(hub=server) as agent_:
             await until(lambda: hub.values("cpu-score"), what="published")
-            clock.jump = jump
+            monkeypatch.setattr("dsf_runtime.clock.wall", lambda: wall() + jump)
             scoring.handler = scores(50.0)
             await until(lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump")
             assert 890 <= _left(hub.scores["c1", "cpu-score"]["status"]["validUntil"], hub) <= 902

@@ -15,7 +15,7 @@ from tests.support.agent.clusterobjects import node, pod
 from tests.support.agent.http import HttpFake, last_values
 from tests.support.agent.running import Place, RunningAgent, checked, entry, running
 from tests.support.apiserver import ApiServer, kubeconfig
-from tests.support.virtual_time import LoopClock
+from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
 NODES = (
@@ -102,7 +102,7 @@ async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
         ]
         assert [one["values"][0][1] for one in found] == ["0.85", "2.5", "4", "2", "3"]
         assert all(len(one["values"]) == 1 for one in found)
-        assert found[0]["values"][0][0] == pytest.approx(LoopClock().wall(), abs=60)
+        assert found[0]["values"][0][0] == pytest.approx(wall(), abs=60)
         assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 5
     selectors = {seen.query.get("fieldSelector") for seen in scene.api.seen}
     assert "status.phase!=Succeeded,status.phase!=Failed" in selectors

@@ -12,7 +12,6 @@ from dsf_runtime.access import Kubeconfig
 from tests.support import virtual_time
 from tests.support.agent.hub import UPSTREAM, ScoreHub, kubeconfig
 from tests.support.apiserver import SCORES
-from tests.support.virtual_time import LoopClock
 
 SCORE = "cpu-score"
 OLD: Mapping[str, int] = {"node-0": 20, "node-1": 30}
@@ -43,7 +42,7 @@ def run_on_hub(folder: Path, story: Callable[[AgentOnHub], Awaitable[None]]) -> 
         hub = ScoreHub()
         async with hub as http:
             load = Kubeconfig(path=kubeconfig(folder / "kubeconfig", server=http.url)).load
-            server = ApiServer(load=load, clock=LoopClock(), timeout_seconds=60)
+            server = ApiServer(load=load, timeout_seconds=60)
             try:
                 await story(AgentOnHub(hub, HubStore(server=server, cluster="c1")))
             finally:

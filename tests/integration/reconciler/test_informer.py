@@ -188,12 +188,15 @@ async def test_an_informer_whose_watch_is_refused_is_broken_until_one_is_accepte
         assert informer.relists > 1
 
 
-async def test_an_informer_that_hears_nothing_for_too_long_is_broken(hub: ObjectHub) -> None:
+async def test_an_informer_that_hears_nothing_for_too_long_is_broken(
+    hub: ObjectHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     holds(hub, a=1)
     hub.watches = [[HANG], [BOOKMARK, HANG]]
     now = 100.0
+    monkeypatch.setattr("dsf_runtime.informer.monotonic", lambda: now)
     async with hub.api() as api:
-        informer = Informer(api=api, path=PATH, project=project, clock=lambda: now)
+        informer = Informer(api=api, path=PATH, project=project)
         async with running(informer):
             await until(lambda: "WATCH things" in hub.asked)
             now += STALE_SECONDS

@@ -2,11 +2,8 @@
 
 import asyncio
 import base64
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
-from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,6 @@ from dsf_agent.errors import AgentError
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.blocking import BlockingApiServer
-from dsf_runtime.clock import Clock, SystemClock
 from dsf_runtime.connections import RECHECK_SECONDS
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support.agent.certificates import Authority
@@ -26,86 +22,39 @@ from tests.support.agent.hub import kubeconfig
 PATH = "/api/v1/namespaces/n/configmaps/c"
 
 
-class Jumping(SystemClock):
-    """A wall clock that can be set, as by an administrator or after a suspend."""
-
-    jump = 0.0
-
-    def wall(self) -> float:
-        return super().wall() + self.jump
-
-
-@dataclass(frozen=True, kw_only=True)
-class Program:
-    get: Callable[[], Awaitable[object]]
-    hub_time: Callable[[], float]
+Get = Callable[[], Awaitable[object]]
 
 
 @asynccontextmanager
-async def agent(config: Path, clock: Clock) -> AsyncIterator[Program]:
-    server = ApiServer(load=Kubeconfig(path=config).load, clock=clock, timeout_seconds=20)
+async def agent(config: Path) -> AsyncIterator[Get]:
+    server = ApiServer(load=Kubeconfig(path=config).load, timeout_seconds=20)
     try:
-        yield Program(get=lambda: server.call("GET", PATH), hub_time=server.clock.wall)
+        yield lambda: server.call("GET", PATH)
     finally:
         await server.close()
 
 
 @asynccontextmanager
-async def reconciler(config: Path, clock: Clock) -> AsyncIterator[Program]:
-    async with HubApi(load=Kubeconfig(path=config).load, timeout_seconds=20, clock=clock) as api:
-        yield Program(get=lambda: api.get(PATH), hub_time=api.now)
-
-
-Start = Callable[[Path, Clock], AbstractAsyncContextManager[Program]]
-
-
-class Outside(SystemClock):
-    """A clock for code in a thread, where the test's loop does not count."""
-
-    def __init__(self, clock: Clock) -> None:
-        self.wall = clock.wall  # type: ignore[method-assign]
-
-    def monotonic(self) -> float:
-        return time.monotonic()
+async def reconciler(config: Path) -> AsyncIterator[Get]:
+    async with HubApi(load=Kubeconfig(path=config).load, timeout_seconds=20) as api:
+        yield lambda: api.get(PATH)
 
 
 @asynccontextmanager
-async def people(config: Path, clock: Clock) -> AsyncIterator[Program]:
+async def people(config: Path) -> AsyncIterator[Get]:
     with BlockingApiServer(
-        load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20, clock=Outside(clock)
+        load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20
     ) as server:
-        yield Program(get=lambda: asyncio.to_thread(server.get, PATH), hub_time=server.clock.wall)
+        yield lambda: asyncio.to_thread(server.get, PATH)
 
 
+Start = Callable[[Path], AbstractAsyncContextManager[Get]]
 both = pytest.mark.parametrize("program", [agent, reconciler])
 everybody = pytest.mark.parametrize("program", [agent, reconciler, people])
 
 
-class Hub:
-    def __init__(self) -> None:
-        self.date: Callable[[], str] = lambda: formatdate(usegmt=True)
-
-    def __call__(self, seen: Seen) -> Reply:
-        del seen
-        return Reply.of({}, headers={"Date": self.date()})
-
-
-@everybody
-async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(
-    program: Start, tmp_path: Path
-) -> None:
-    clock, hub = Jumping(), Hub()
-    hub.date = lambda: formatdate(SystemClock().wall() + 600, usegmt=True)
-    async with (
-        HttpFake(hub) as server,
-        program(kubeconfig(tmp_path / "config", server=server.url), clock) as it,
-    ):
-        await it.get()
-        assert it.hub_time() == pytest.approx(SystemClock().wall() + 600, abs=5)
-        clock.jump = -3600.0
-        assert it.hub_time() == pytest.approx(SystemClock().wall() + 600, abs=5)
-        await it.get()
-        assert it.hub_time() == pytest.approx(SystemClock().wall() + 600, abs=5)
+def nothing(_seen: Seen) -> Reply:
+    return Reply.of({})
 
 
 @everybody
@@ -117,17 +66,17 @@ async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
     tls = authority.server(tmp_path / "server", host="hub.example")
     extra = {"tls-server-name": "hub.example"} if named else {}
     ca = base64.b64encode(authority.pem.encode()).decode()
-    async with HttpFake(Hub(), tls=tls) as server:
+    async with HttpFake(nothing, tls=tls) as server:
         config = kubeconfig(
             tmp_path / "config", server=server.url, **{"certificate-authority-data": ca}, **extra
         )
-        async with program(config, SystemClock()) as it:
+        async with program(config) as get:
             if named:
-                await it.get()
+                await get()
                 assert len(server.seen) == 1
             else:
                 with pytest.raises((ApiError, AgentError), match="the certificate is not trusted"):
-                    await it.get()
+                    await get()
 
 
 @everybody
@@ -136,9 +85,9 @@ async def test_a_token_that_the_api_server_quotes_is_hidden(program: Start, tmp_
     refusal = Reply.of({"kind": "Status", "message": f"who is {token}?"}, status=403)
     async with HttpFake(lambda _seen: refusal) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token=token)
-        async with program(config, SystemClock()) as it:
+        async with program(config) as get:
             with pytest.raises((ApiError, AgentError), match=r"403 who is \(token\)\?"):
-                await it.get()
+                await get()
 
 
 @everybody
@@ -150,22 +99,22 @@ async def test_a_refused_token_is_read_again(program: Start, tmp_path: Path) -> 
         config = kubeconfig(tmp_path / "config", server=server.url, token="new")
         text = config.read_text()
         kubeconfig(config, server=server.url, token="old")
-        async with program(config, SystemClock()) as it:
+        async with program(config) as get:
             with pytest.raises((ApiError, AgentError), match="401"):
-                await it.get()
+                await get()
             config.write_text(text)
-            await it.get()
+            await get()
         assert server.seen[-1].headers["authorization"] == "Bearer new"
 
 
 @everybody
 async def test_the_proxy_of_the_kubeconfig_is_used(program: Start, tmp_path: Path) -> None:
     """``proxy-url`` of the kubeconfig with its password. The server itself cannot be reached."""
-    async with HttpFake(Hub()) as proxy:
+    async with HttpFake(nothing) as proxy:
         address = proxy.url.replace("http://", "http://me:pass%21word@")
         config = kubeconfig(tmp_path / "config", server="http://hub.invalid:8080", **{"proxy-url": address})
-        async with program(config, SystemClock()) as it:
-            await it.get()
+        async with program(config) as get:
+            await get()
         (seen,) = proxy.seen
         assert seen.target == f"http://hub.invalid:8080{PATH}"
         assert seen.headers["proxy-authorization"] == f"Basic {base64.b64encode(b'me:pass!word').decode()}"
@@ -173,11 +122,11 @@ async def test_the_proxy_of_the_kubeconfig_is_used(program: Start, tmp_path: Pat
 
 @both
 async def test_a_kubeconfig_that_changes_is_read_again(program: Start, tmp_path: Path) -> None:
-    async with HttpFake(Hub()) as server:
+    async with HttpFake(nothing) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token="old")
-        async with program(config, SystemClock()) as it:
-            await it.get()
+        async with program(config) as get:
+            await get()
             kubeconfig(config, server=server.url, token="new")
             await asyncio.sleep(RECHECK_SECONDS)
-            await it.get()
+            await get()
         assert [seen.headers["authorization"] for seen in server.seen] == ["Bearer old", "Bearer new"]

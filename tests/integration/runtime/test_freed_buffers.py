@@ -4,7 +4,6 @@ import asyncio
 import gc
 import json
 import logging
-import random
 import ssl
 import weakref
 from collections.abc import Awaitable, Callable
@@ -25,7 +24,6 @@ from dsf_runtime.access import Access
 from dsf_runtime.answers import CodingError, ExcessError
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.calls import CallFault
-from dsf_runtime.clock import SystemClock
 from dsf_runtime.informer import Informer
 from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
@@ -91,7 +89,7 @@ def _no_records(caplog: pytest.LogCaptureFixture) -> None:
 def _adapters(folder: Path, *flags: str) -> build.Adapters:
     command = ["check", "--config-dir", str(folder), "--cluster-name", "c1", "--request-timeout", "5", *flags]
     read = settings.read(settings.parser().parse_args([*command, "--max-answer-bytes", str(LIMIT)]), {})
-    return build.Adapters(read, clock=SystemClock())
+    return build.Adapters(read)
 
 
 async def _cycles_leave_nothing(adapters: build.Adapters, one: dict[str, Any]) -> None:
@@ -191,8 +189,6 @@ def test_of_writes_to_the_hub() -> None:
     publisher = Publisher(
         store_of=lambda _cluster: pytest.fail("no write"),
         wall=lambda: 0.0,
-        clock=SystemClock(),
-        rng=random.Random(),
     )
     many = publisher.publication(scorer, rule=rule, metrics=metrics)
     error = AgentError("no rights", reason=Reason.FORBIDDEN)

@@ -12,7 +12,6 @@ from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
-from dsf_runtime.clock import SystemClock
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits, Page
 from tests.support.agent.certificates import Authority
@@ -56,7 +55,7 @@ Reader = Callable[[str, Trust], Awaitable[bytes]]
 
 async def _agent(url: str, trust: Trust) -> bytes:
     use_large_reads()
-    transport = Transport(limits=CallLimits(), clock=SystemClock())
+    transport = Transport(limits=CallLimits())
     try:
         return bytes((await transport.call(Call(url=url, trust=trust))).body)
     finally:

@@ -14,7 +14,6 @@ import pytest
 from dsf_agent.endpoints.budget import Budget, BudgetFullError
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
 from dsf_agent.errors import AgentError
-from dsf_runtime.clock import SystemClock
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
 from tests.support.hostile import KINDS, hostile
 
@@ -97,7 +96,7 @@ LIMIT = 4 << 20
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None:
-    transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT), clock=SystemClock())
+    transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT))
 
     async def get(url: str) -> str:
         with pytest.raises(AgentError) as caught:
@@ -136,7 +135,7 @@ async def test_sync_and_probes_end_hostile_answers(kind: str, parser: Parser) ->
 
 async def test_bytes_of_hostile_peers_count_as_they_arrive() -> None:
     budget, most = Budget(limit=2 * LIMIT), list[int]()
-    transport = Transport(limits=CallLimits(total_seconds=60, answer_bytes=64 << 20), clock=SystemClock())
+    transport = Transport(limits=CallLimits(total_seconds=60, answer_bytes=64 << 20))
 
     async def get(url: str) -> str:
         reservation, expected = budget.reservation(), None

@@ -17,12 +17,10 @@ from dsf_agent.configuration import settings
 from dsf_agent.configuration.settings import Waits
 from dsf_agent.process import build, check
 from dsf_agent.process.supervise import Agent
-from dsf_runtime.clock import Clock
 from tests.support import yamlfast
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import kubeconfig
 from tests.support.agent.process import PLAIN
-from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
 _COUNTER = itertools.count()
@@ -159,7 +157,7 @@ class RunningAgent:
 
 @asynccontextmanager
 async def running(
-    *flags: str | Path, clock: Clock | None = None, waits: Waits = SHORT, per_origin: int = 8
+    *flags: str | Path, waits: Waits = SHORT, per_origin: int = 8
 ) -> AsyncIterator[RunningAgent]:
     """Runs ``gitops-dsf-agent run`` on a free port, without splay and with short delays."""
     address = ["--metrics-address", "127.0.0.1:0"]
@@ -167,7 +165,7 @@ async def running(
     read = settings.read(settings.parser().parse_args([*defaults, *map(str, flags)]), {})
     limits = replace(read.limits, per_origin=per_origin)
     chosen = replace(read, waits=waits, limits=limits)
-    agent = Agent(adapters=build.Adapters(chosen, clock=clock or LoopClock()))
+    agent = Agent(adapters=build.Adapters(chosen))
     task = asyncio.create_task(agent.run(), name="agent")
     try:
         await until(lambda: agent.server.port or task.done(), what="the agent listens")
@@ -181,7 +179,7 @@ async def checked(*flags: str | Path) -> int:
     """Runs ``gitops-dsf-agent check``. Returns the exit code."""
     arguments = settings.parser().parse_args(["check", *map(str, flags)])
     read = settings.read(arguments, {})
-    return await check.run(build.Adapters(read, clock=LoopClock()), only=arguments.scorer)
+    return await check.run(build.Adapters(read), only=arguments.scorer)
 
 
 class Place:

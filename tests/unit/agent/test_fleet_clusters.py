@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 from collections.abc import Mapping
 from functools import partial
 
@@ -190,7 +189,6 @@ async def pruned(hub: Hub, *clusters: FleetCluster) -> None:
         own="",
         metrics=Metrics(cluster="hub"),
         delay_seconds=10,
-        rng=random.Random(),
     )
     found = parse(summaries, encode(clusters).encode())
     assert found.complete

@@ -2,11 +2,9 @@
 
 import asyncio
 import base64
-import random
 import re
 import ssl
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +38,6 @@ from dsf_wire.summary import (
 )
 from gitops_dsf.repository.model.base import SECRET_KEY
 from tests.support.agent.certificates import Authority
-from tests.support.manual_clock import ManualClock
 
 TOKEN = Auth(secret_name="s", secret_key="k")
 CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
@@ -71,18 +68,15 @@ class Api:
         return {"data": {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}}
 
 
-def credentials(
-    api: Api, clock: ManualClock | None = None, *, token_file: Path = Path("nowhere")
-) -> Credentials:
-    return kept_of(api.read, clock or ManualClock(), token_file=token_file)
+def credentials(api: Api, *, token_file: Path = Path("nowhere")) -> Credentials:
+    return kept_of(api.read, token_file=token_file)
 
 
-def kept_of(read: Read, clock: ManualClock, *, token_file: Path = Path("nowhere")) -> Credentials:
+def kept_of(read: Read, *, token_file: Path = Path("nowhere")) -> Credentials:
     async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
         raise AssertionError(client, trust)
 
-    tokens = AccessTokens(clock=clock, rng=random.Random(1))
-    return Credentials(read=read, clock=clock, token_file=token_file, tokens=tokens, ask=ask)
+    return Credentials(read=read, token_file=token_file, tokens=AccessTokens(), ask=ask)
 
 
 async def token_of(kept: Credentials, *, refused: bool = False) -> str:
@@ -100,15 +94,15 @@ def pair_in(folder: Path) -> dict[str, str]:
     "fault", [Reason.UNREACHABLE, Reason.TIMEOUT, Reason.SERVER_ERROR, Reason.UNAUTHORIZED]
 )
 async def test_a_token_is_used_while_the_api_server_does_not_answer(fault: Reason) -> None:
-    api, clock = Api(token="one"), ManualClock()
-    kept = credentials(api, clock)
+    api = Api(token="one")
+    kept = credentials(api)
     assert await token_of(kept) == "one"
     api.fault = fault
-    clock.now += 60
+    await asyncio.sleep(60)
     assert [await token_of(kept) for _ in range(5)] == ["one"] * 5
     assert api.reads == 2
     api.fault, api.secrets["s"] = None, {"k": "two"}
-    clock.now += 10
+    await asyncio.sleep(10)
     assert await token_of(kept) == "two"
 
 
@@ -116,16 +110,16 @@ async def test_a_ca_is_kept_and_its_context_while_it_is_the_same() -> None:
     """Also while the API server does not answer, which is asked once for each pause, not for each call. A
     context needs 38 ms and 0.8 MB, and each has a client of its own.
     """
-    api, clock = Api(ca=Authority("one").pem), ManualClock()
-    kept = credentials(api, clock)
+    api = Api(ca=Authority("one").pem)
+    kept = credentials(api)
     first = await kept.trust(CA)
     api.fault = Reason.UNREACHABLE
-    clock.now += KEEP_SECONDS + 1
+    await asyncio.sleep(KEEP_SECONDS + 1)
     for _ in range(5):
         assert await kept.trust(CA) is first
     assert api.reads == 2
     api.fault = None
-    clock.now += STALE_SECONDS + 1
+    await asyncio.sleep(STALE_SECONDS + 1)
     assert await kept.trust(CA) is first
     assert api.reads == 3
     assert await kept.trust(CA, fresh=True) is first
@@ -137,11 +131,11 @@ async def test_a_ca_is_kept_and_its_context_while_it_is_the_same() -> None:
 
 @pytest.mark.parametrize("fault", [Reason.NOT_FOUND, Reason.FORBIDDEN])
 async def test_a_removed_token_is_not_used_any_more(fault: Reason) -> None:
-    api, clock = Api(token="one"), ManualClock()
-    kept = credentials(api, clock)
+    api = Api(token="one")
+    kept = credentials(api)
     await token_of(kept)
     api.fault = fault
-    clock.now += KEEP_SECONDS + 1
+    await asyncio.sleep(KEEP_SECONDS + 1)
     with pytest.raises(AgentError, match="key 'k' of Secret 's' cannot be read") as caught:
         await token_of(kept)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
@@ -159,32 +153,32 @@ async def test_a_refused_token_is_not_sent_again() -> None:
 
 
 async def test_a_secret_of_many_scorers_is_read_once_a_minute() -> None:
-    api, clock = Api(token="one"), ManualClock()
-    kept = credentials(api, clock)
+    api = Api(token="one")
+    kept = credentials(api)
     assert await asyncio.gather(*(token_of(kept) for _ in range(10))) == ["one"] * 10
     for seconds, reads in ((KEEP_SECONDS - 1, 1), (1, 2)):
-        clock.now += seconds
+        await asyncio.sleep(seconds)
         await token_of(kept)
         assert api.reads == reads
 
 
 async def test_each_outage_of_the_api_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    api, clock = Api(token="one"), ManualClock()
-    kept = credentials(api, clock)
+    api = Api(token="one")
+    kept = credentials(api)
     await token_of(kept)
     for absence in (1, 2):
         api.fault = Reason.UNREACHABLE
-        clock.now += KEEP_SECONDS
+        await asyncio.sleep(KEEP_SECONDS)
         for _ in range(3):
             await token_of(kept)
-            clock.now += STALE_SECONDS
+            await asyncio.sleep(STALE_SECONDS)
         assert [record.__dict__["reason"] for record in caplog.records] == ["token_unavailable"] * absence
         api.fault = None
         await token_of(kept)
 
 
 async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None:
-    kept = kept_of(reader(None, namespace="n"), ManualClock())
+    kept = kept_of(reader(None, namespace="n"))
     with pytest.raises(AgentError, match=r"Secret 's' is needed, .* --spoke-kubeconfig") as caught:
         await token_of(kept)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
@@ -208,7 +202,7 @@ async def test_a_secret_without_the_key_or_with_other_characters_holds_no_token(
     async def read(_kind: str, _name: str) -> dict[str, Any]:
         return found
 
-    kept = kept_of(read, ManualClock())
+    kept = kept_of(read)
     with pytest.raises(AgentError, match="key 'k' of Secret 's' holds no token") as caught:
         await token_of(kept)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
@@ -341,20 +335,20 @@ async def test_nobody_else_can_read_a_private_key_while_it_is_loaded(
 
 
 async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(tmp_path: Path) -> None:
-    api, clock = Api(pair=pair_in(tmp_path)), ManualClock()
-    kept = credentials(api, clock)
+    api = Api(pair=pair_in(tmp_path))
+    kept = credentials(api)
     assert await kept.trust(Auth()) is None, "no context of its own without a CA and a certificate"
     first = await kept.trust(PAIR)
     assert first is not None
-    clock.now += KEEP_SECONDS
+    await asyncio.sleep(KEEP_SECONDS)
     assert await kept.trust(PAIR) is first
     assert await kept.trust(PAIR, fresh=True) is first
     api.fault = Reason.UNREACHABLE
-    clock.now += KEEP_SECONDS
+    await asyncio.sleep(KEEP_SECONDS)
     assert await kept.trust(PAIR) is first
     api.fault = None
     api.secrets["pair"] = pair_in(tmp_path / "other")
-    clock.now += KEEP_SECONDS
+    await asyncio.sleep(KEEP_SECONDS)
     assert await kept.trust(PAIR) is not first
 
 
@@ -388,12 +382,10 @@ async def test_a_pair_that_cannot_be_used_is_named_without_its_content(tmp_path:
 
 
 async def test_a_certificate_is_said_to_be_expired_from_its_end_on(tmp_path: Path) -> None:
-    clock = ManualClock()
-    clock.now = time.time()
-    kept = credentials(Api(pair=pair_in(tmp_path)), clock)
+    kept = credentials(Api(pair=pair_in(tmp_path)))
     await kept.trust(PAIR)
     assert (kept.expired(PAIR), kept.expired(TOKEN)) == ("", "")
-    clock.now += 2 * 86_400
+    await asyncio.sleep(2 * 86_400)
     assert kept.expired(TOKEN) == ""
     assert re.fullmatch(
         r"the client certificate in Secret 'pair' expired on \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC",

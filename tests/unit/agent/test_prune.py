@@ -65,9 +65,9 @@ class Store:
         self.deletions[stored.name] = self.elapsed
 
 
-class MiddleOfRange(random.Random):
-    def uniform(self, a: float, b: float) -> float:
-        return (a + b) / 2
+@pytest.fixture(autouse=True)
+def _middle_of_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda low, high: (low + high) / 2)
 
 
 @contextmanager
@@ -78,7 +78,6 @@ def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
         own="c1",
         metrics=metrics or Metrics(cluster="c1"),
         delay_seconds=DELAY,
-        rng=MiddleOfRange(),
     )
     task = asyncio.create_task(pruner.run())
     try:

@@ -1,7 +1,6 @@
 """What a process writes over hours, in order. In virtual time, with stores in memory."""
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,7 +15,6 @@ from dsf_agent.publish.store import Stored, labels
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
-from tests.support.virtual_time import LoopClock
 
 TTL, LEAST = 900.0, 60.0
 VALUES = {"a": 10}
@@ -95,8 +93,6 @@ class Publishing:
         self.publisher = Publisher(
             store_of=partial(Store, hub),
             wall=hub.wall,
-            clock=LoopClock(),
-            rng=random.Random(1),
             writes_per_second=writes_per_second,
         )
         self._metrics = Metrics(cluster="hub")

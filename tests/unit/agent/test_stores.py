@@ -19,7 +19,6 @@ from dsf_agent.publish.store import Stored
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import APPLY
 from dsf_wire.constants import MAX_SCORE_ITEMS
-from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
 ITEMS: Mapping[str, int] = {f"app-{number}": number % 90 for number in range(10_000)}
@@ -31,7 +30,7 @@ def no_access() -> Access:
 
 class Answered(ApiServer):
     def __init__(self) -> None:
-        super().__init__(load=no_access, clock=LoopClock(), timeout_seconds=1)
+        super().__init__(load=no_access, timeout_seconds=1)
         fields = {f'k:{{"name":"{name}"}}': {".": {}, "f:name": {}, "f:value": {}} for name in ITEMS}
         entry = {
             "manager": "gitops-dsf-agent",

@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from dsf_agent.metrics import Metrics as AgentMetrics
-from dsf_runtime.clock import HubClock, SystemClock
+from dsf_runtime.clock import HubClock
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 from tests.support import yamlfast
 from tests.support.rendering import objects, rendered, scorer
@@ -68,7 +68,7 @@ def series(registry: CollectorRegistry) -> dict[str, frozenset[str]]:
 @pytest.fixture(scope="module")
 def known() -> dict[str, frozenset[str]]:
     agent = AgentMetrics(cluster="c")
-    agent.watch_hub_offset(HubClock(clock=SystemClock()))
+    agent.watch_hub_offset(HubClock())
     return series(ReconcilerMetrics().registry) | series(agent.registry)
 
 

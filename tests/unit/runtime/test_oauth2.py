@@ -4,14 +4,12 @@ import asyncio
 import base64
 import json
 import logging
-import random
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
-from tests.support.manual_clock import ManualClock
 
 CLIENT = Client(token_url="https://login.example.com/token", name="agent", secret="s3cret-0123456789")
 
@@ -23,8 +21,7 @@ class Server:
         self.fields = fields
         self.fault: TokenError | None = None
         self.seen: list[Client] = []
-        self.clock = ManualClock()
-        self.tokens = AccessTokens(clock=self.clock, rng=random.Random(1))
+        self.tokens = AccessTokens()
 
     async def ask(self, client: Client) -> bytes:
         self.seen.append(client)
@@ -60,9 +57,9 @@ class Server:
 async def test_a_token_is_kept_until_shortly_before_its_end(said: dict[str, Any], kept: float) -> None:
     server = Server(**said)
     assert await server.get() == "token-1"
-    server.clock.now += kept - 0.1
+    await asyncio.sleep(kept - 0.1)
     assert await server.get() == "token-1"
-    server.clock.now += 0.2
+    await asyncio.sleep(0.2)
     assert await server.get() == "token-2"
 
 
@@ -70,7 +67,7 @@ async def test_one_request_is_sent_for_all_that_wait() -> None:
     server = Server(expires_in=3600)
     assert set(await asyncio.gather(*(server.get() for _ in range(50)))) == {"token-1"}
     assert len(server.seen) == 1
-    server.clock.now += 3600
+    await asyncio.sleep(3600)
     first = asyncio.create_task(server.get())
     others = [asyncio.create_task(server.get()) for _ in range(5)]
     await asyncio.sleep(0)
@@ -83,24 +80,24 @@ async def test_a_server_that_is_down_is_asked_seldom(caplog: pytest.LogCaptureFi
     server = Server(expires_in=400)
     assert await server.get() == "token-1"
     server.fault = TokenError("https://login.example.com/token cannot be reached")
-    server.clock.now += 345
+    await asyncio.sleep(345)
     assert [await server.get() for _ in range(3)] == ["token-1"] * 3
     assert len(server.seen) == 2
     assert [record.message for record in caplog.records] == [
         "https://login.example.com/token cannot be reached; the old access token is used until its end"
     ]
-    server.clock.now += 60
+    await asyncio.sleep(60)
     assert await server.fails() == "https://login.example.com/token cannot be reached"
     assert await server.fails() == (
         "https://login.example.com/token cannot be reached; it is asked again in 12 s"
     )
     asked = len(server.seen)
     for _ in range(3600):
-        server.clock.now += 1
+        await asyncio.sleep(1)
         await server.fails()
     assert 50 < len(server.seen) - asked < 80
     server.fault = None
-    server.clock.now += 400
+    await asyncio.sleep(400)
     assert await server.get() == f"token-{len(server.seen)}"
 
 
@@ -108,10 +105,10 @@ async def test_a_server_says_when_it_wants_to_be_asked_again() -> None:
     server = Server()
     server.fault = TokenError("429", retry_after=1000.0)
     await server.fails()
-    server.clock.now += 999
+    await asyncio.sleep(999)
     await server.fails()
     assert len(server.seen) == 1
-    server.clock.now += 2
+    await asyncio.sleep(2)
     await server.fails()
     assert len(server.seen) == 2
 
@@ -123,10 +120,10 @@ async def test_a_refused_token_is_replaced_once_it_is_a_minute_old() -> None:
     server = Server(expires_in=3600)
     assert await server.get() == "token-1"
     assert await server.get(refused="token-1") == "token-1"
-    server.clock.now += 60
+    await asyncio.sleep(60)
     assert await server.get(refused="token-1") == "token-2"
     assert await server.get(refused="token-1") == "token-2"
-    server.clock.now += 60
+    await asyncio.sleep(60)
     server.fault = TokenError("down")
     with pytest.raises(TokenError):
         await server.get(refused="token-2")
@@ -195,10 +192,10 @@ async def test_a_server_that_quotes_the_secret_is_told_without_it(caplog: pytest
     encoded = base64.b64encode(b"agent:s3cret%2F0123456789+x").decode()
     server = Server(expires_in=10)
     await server.get(client)
-    server.clock.now += 8
+    await asyncio.sleep(8)
     server.fault = TokenError(f"bad secret {client.secret}, s3cret%2F0123456789+x, {encoded}")
     await server.get(client)
-    server.clock.now += 60
+    await asyncio.sleep(60)
     with pytest.raises(TokenError, match="bad secret") as caught:
         await server.get(client)
     everything = f"{caught.value} {caplog.text} {client!r}"

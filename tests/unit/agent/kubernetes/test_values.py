@@ -1,5 +1,6 @@
 """The values of measures, from objects and the requests of pods."""
 
+import asyncio
 import gzip
 import json
 import math
@@ -25,7 +26,6 @@ from dsf_wire.measures import MEASURES, Selection, selection
 from dsf_wire.summary import Summary
 from gitops_dsf.simulator import quantity
 from tests.support.agent.clusterobjects import node, pod
-from tests.support.virtual_time import LoopClock
 
 
 def raw(plain: dict[str, Any]) -> msgspec.Raw:
@@ -311,25 +311,16 @@ async def test_each_series_has_one_point_the_present(nodes: int) -> None:
     assert (found.count, found.size, found.warnings) == (nodes, sum(map(len, found.parts)), ())
 
 
-def test_objects_of_which_nothing_is_heard_may_be_outdated() -> None:
+async def test_objects_of_which_nothing_is_heard_may_be_outdated() -> None:
     """Also without a failure, as when a watch is silent."""
-    now = 0.0
     server: Any = None
-    informer = Informer(api=server, path="/api/v1/nodes", project=objects.node, clock=lambda: now)
+    informer = Informer(api=server, path="/api/v1/nodes", project=objects.node)
     informer.synced.set()
     cluster._check(informer)
-    now = 1000.0
+    await asyncio.sleep(1000)
     with pytest.raises(AgentError, match="nodes: nothing was heard") as raised:
         cluster._check(informer)
     assert raised.value.reason is Reason.TIMEOUT
-
-
-async def test_a_read_while_nothing_is_followed_fails() -> None:
-    server: Any = object()
-    idle = cluster.Cluster(server=server, clock=LoopClock(), wait_seconds=1)
-    with pytest.raises(AgentError, match="nodes and pods are not followed at the moment") as raised:
-        await idle.read([])
-    assert raised.value.reason is Reason.INTERNAL
 
 
 ORACLE = Path(__file__).parents[3] / "data" / "oracle" / "podrequests" / "pods.jsonl.gz"
