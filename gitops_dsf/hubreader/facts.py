@@ -6,15 +6,7 @@ from pathlib import Path
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import PART_OF_LABEL, POD_LABEL, RECONCILER, WORK_NAME
-from gitops_dsf.hub.resources import (
-    ADDON_GROUP,
-    ADDONS,
-    APPLICATIONS,
-    SCORING_CONFIGS,
-    Resource,
-    Unread,
-    Why,
-)
+from gitops_dsf.hub.resources import ADDON_GROUP, ADDONS, APPLICATIONS, SCORING_CONFIGS, Resource, Unread, Why
 from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
@@ -23,13 +15,7 @@ from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.status import build
 
 
-def read_facts(
-    *,
-    context: str,
-    kubeconfig: Path | None,
-    hub_namespace: str,
-    argocd_namespace: str,
-) -> Facts:
+def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str) -> Facts:
     """Reads a hub. Raises HubError when the hub does not answer, or is no hub."""
     with Hub(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
@@ -39,34 +25,23 @@ def read_facts(
         inputs = read_inputs(
             reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True
         )
-        objects: dict[Source, tuple[Object, ...]] = {}
-        unread: dict[Source, Unread] = {}
-        for source, part in _parts(reader, hub_namespace, argocd_namespace):
-            if isinstance(part, Unread):
-                unread[source] = part
-            else:
-                objects[source] = (*objects.get(source, ()), *part)
+        file = ("--kubeconfig", str(kubeconfig)) if kubeconfig else ()
         return Facts(
-            kubectl=(
-                "kubectl",
-                *(("--kubeconfig", str(kubeconfig)) if kubeconfig else ()),
-                "--context",
-                context,
-            ),
+            kubectl=("kubectl", *file, "--context", context),
             hub_namespace=hub_namespace,
             argocd_namespace=argocd_namespace,
             groups=groups,
             clock_offset=reader.clock_offset,
             inputs=inputs,
             overview=build(inputs),
-            objects=objects,
-            unread=unread,
+            sources=dict(_sources(reader, hub_namespace, argocd_namespace)),
         )
 
 
-def _parts(
-    hub: Hub, hub_namespace: str, argocd_namespace: str
-) -> Iterator[tuple[Source, tuple[Object, ...] | Unread]]:
+_Read = tuple[Object, ...] | Unread
+
+
+def _sources(hub: Hub, hub_namespace: str, argocd_namespace: str) -> Iterator[tuple[Source, _Read]]:
     """What could be read, and what could not."""
     deployments = Resource(group="apps", plural="deployments")
     in_argocd, of_ocm = deployments.within(argocd_namespace), deployments.within(OCM_NAMESPACE)
@@ -81,8 +56,9 @@ def _parts(
     works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
     yield Source.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
     yield Source.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
-    for label in UPSTREAM_LABELS:
-        yield Source.UPSTREAM_DEPLOYMENTS, hub.read(deployments, whole, labels=label)
+    first, second = (hub.read(deployments, whole, labels=label) for label in UPSTREAM_LABELS)
+    both = first if isinstance(first, Unread) else second if isinstance(second, Unread) else first + second
+    yield Source.UPSTREAM_DEPLOYMENTS, both
     yield Source.SCORING_CONFIGS, _present(hub.read(SCORING_CONFIGS, whole))
     yield Source.ARGOCD_DEPLOYMENTS, hub.read(in_argocd, whole)
     statefulsets = Resource(group="apps", plural="statefulsets", namespace=argocd_namespace)
@@ -101,10 +77,10 @@ def _parts(
     yield Source.RECONCILER_PODS, hub.read(pods, whole, labels=POD_LABEL)
 
 
-def _one(item: Object | Unread | None) -> tuple[Object, ...] | Unread:
+def _one(item: Object | Unread | None) -> _Read:
     return item if isinstance(item, Unread) else () if item is None else (item,)
 
 
-def _present(items: tuple[Object, ...] | Unread) -> tuple[Object, ...] | Unread:
+def _present(items: _Read) -> _Read:
     """A kind that the hub does not serve has no objects."""
     return () if isinstance(items, Unread) and items.why is Why.NOT_INSTALLED else items

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dsf_wire.constants import DSF_GROUP
+from gitops_dsf.hub.resources import Unread
 from gitops_dsf.render import agent
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
@@ -97,6 +98,7 @@ def facts(
     *,
     hub: list[Object] | None = None,
     read: Mapping[str, Any] | None = None,
+    unread: Mapping[Source, Unread] | None = None,
     **more: Any,
 ) -> Facts:
     """A healthy hub with changed sources, other objects in its view (`hub`, `read`), or other facts."""
@@ -109,7 +111,7 @@ def facts(
         clock_offset=0.0,
         inputs=inputs,
         overview=build(inputs),
-        objects={**sources(), **(changed or {})},
+        sources={**sources(), **(changed or {}), **(unread or {})},
     )
     return replace(healthy, **more)
 

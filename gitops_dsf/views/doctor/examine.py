@@ -7,12 +7,11 @@ from typing import Final
 
 from msgspec import structs
 
-from dsf_wire.constants import ADDON_NAME, DSF_GROUP
+from dsf_wire.constants import DSF_GROUP
 from dsf_wire.text import printable
 from gitops_dsf.hub.resources import Why
 from gitops_dsf.views.doctor.checks import argocd, ocm, reconciler, scores
-from gitops_dsf.views.doctor.checks.ocm import delivers
-from gitops_dsf.views.doctor.facts import RIGHTS, WORST_FIRST, Facts, Finding, Need, Source, State, name_of
+from gitops_dsf.views.doctor.facts import RIGHTS, WORST_FIRST, Facts, Finding, Need, Source, State
 from gitops_dsf.views.status import Part
 
 MOST: Final = 10
@@ -24,7 +23,7 @@ _NAMED: Final = 5
 """How many clusters a finding names besides the first."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Check:
     id: str
     run: Callable[[Facts], Iterator[Finding]]
@@ -43,62 +42,28 @@ class Check:
 _SCORES: Final = (Part.CLUSTERS, Part.ADDONS, Part.SCORERS, Part.SCORES)
 
 CHECKS: Final = (
-    Check(id="clock", run=reconciler.clock),
-    Check(id="ocm-kinds", run=ocm.installed, first=True),
-    Check(id="ocm-version", run=ocm.version, needs=(Source.OCM_DEPLOYMENTS,), first=True),
-    Check(
-        id="ocm-features",
-        run=ocm.features,
-        needs=(Source.CLUSTER_MANAGERS, Source.OCM_DEPLOYMENTS),
-        first=True,
-    ),
-    Check(id="ocm-clusters", run=ocm.clusters, needs=(Part.CLUSTERS, Part.ADDONS), ours=True),
-    Check(
-        id="upstream",
-        run=ocm.upstream,
-        needs=(
-            Source.UPSTREAM_DEPLOYMENTS,
-            Source.ADDON_DEFINITIONS,
-            Source.UPSTREAM_WORKS,
-            Source.OUR_WORKS,
-            Source.SCORING_CONFIGS,
-        ),
-    ),
-    Check(id="agents", run=ocm.agents, needs=(Source.ADDON_STATES,), ours=True),
-    Check(
-        id="argocd-version",
-        run=argocd.version,
-        needs=(Source.ARGOCD_DEPLOYMENTS, Source.ARGOCD_STATEFULSETS),
-        first=True,
-    ),
-    Check(id="argocd-policy", run=argocd.policy, needs=(Source.ARGOCD_PARAMETERS,), first=True),
-    Check(id="argocd-settings", run=argocd.settings, needs=(Source.ARGOCD_SETTINGS,)),
-    Check(id="argocd-delivery", run=argocd.delivery, needs=(Source.DELIVERY,)),
-    Check(id="placements", run=argocd.placements, needs=(Part.PLACEMENTS,)),
-    Check(id="applicationsets", run=argocd.application_sets, needs=(Part.APPLICATION_SETS,)),
-    Check(
-        id="cluster-secrets",
-        run=argocd.clusters,
-        needs=(
-            Source.CLUSTER_SECRETS,
-            Part.APPLICATION_SETS,
-            Part.APPLICATIONS,
-            Part.DECISIONS,
-            Part.CLUSTERS,
-        ),
-    ),
-    Check(id="scorers", run=scores.scorers, needs=(Part.SCORERS,)),
-    Check(id="scores-fresh", run=scores.freshness, needs=_SCORES, ours=True),
-    Check(id="scores-owned", run=scores.ownership, needs=_SCORES, ours=True),
-    Check(id="token-secrets", run=scores.tokens, needs=_SCORES, ours=True),
-    Check(id="paced-moves", run=reconciler.paced, needs=(Part.PLACEMENTS,)),
-    Check(id="maintenance", run=reconciler.windows, needs=(Part.MOVES,)),
-    Check(
-        id="refuges",
-        run=reconciler.planned,
-        needs=(Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS),
-    ),
-    Check(id="reconciler", run=reconciler.reconciler, needs=(Source.LEASES,), ours=True),
+    Check("clock", reconciler.clock),
+    Check("ocm-kinds", ocm.installed, first=True),
+    Check("ocm-version", ocm.version, (Source.OCM_DEPLOYMENTS,), first=True),
+    Check("ocm-features", ocm.features, (Source.CLUSTER_MANAGERS, Source.OCM_DEPLOYMENTS), first=True),
+    Check("ocm-clusters", ocm.clusters, (Part.CLUSTERS, Part.ADDONS), ours=True),
+    Check("upstream", ocm.upstream, ocm.UPSTREAM_NEEDS),
+    Check("agents", ocm.agents, (Source.ADDON_STATES,), ours=True),
+    Check("argocd-version", argocd.version, argocd.WORKLOADS, first=True),
+    Check("argocd-policy", argocd.policy, (Source.ARGOCD_PARAMETERS,), first=True),
+    Check("argocd-settings", argocd.settings, (Source.ARGOCD_SETTINGS,)),
+    Check("argocd-delivery", argocd.delivery, (Source.DELIVERY,)),
+    Check("placements", argocd.placements, (Part.PLACEMENTS,)),
+    Check("applicationsets", argocd.application_sets, (Part.APPLICATION_SETS,)),
+    Check("cluster-secrets", argocd.clusters, argocd.CLUSTERS_NEED),
+    Check("scorers", scores.scorers, (Part.SCORERS,)),
+    Check("scores-fresh", scores.freshness, _SCORES, ours=True),
+    Check("scores-owned", scores.ownership, _SCORES, ours=True),
+    Check("token-secrets", scores.tokens, _SCORES, ours=True),
+    Check("paced-moves", reconciler.paced, (Part.PLACEMENTS,)),
+    Check("maintenance", reconciler.windows, (Part.MOVES,)),
+    Check("refuges", reconciler.planned, (Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS)),
+    Check("reconciler", reconciler.reconciler, (Source.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""
 
@@ -118,25 +83,18 @@ def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ..
 def not_installed(facts: Facts) -> tuple[Finding, ...]:
     """One finding for a hub that has nothing of ours; none for any other."""
     ours = (Source.OUR_WORKS, Source.DELIVERY, Source.ADDON_STATES, Source.LEASES)
-    if DSF_GROUP in facts.groups:
+    if DSF_GROUP in facts.groups or any(facts.sources[source] != () for source in ours):
         return ()
-    if any(facts.missing(source) is not None or facts.of(source) for source in ours):
-        return ()
-    definitions = facts.missing(Source.ADDON_DEFINITIONS) is None and facts.of(Source.ADDON_DEFINITIONS)
-    if definitions is False or any(name_of(item) == ADDON_NAME for item in definitions) or delivers(facts):
+    if facts.missing(Source.ADDON_DEFINITIONS) is not None or ocm.is_ours(facts) or ocm.delivers(facts):
         return ()
     message = "gitops-dsf is not installed on this hub"
     return (Finding(check="installed", state=State.ERROR, message=message, fix=facts.install),)
 
 
 def _run(check: Check, facts: Facts) -> Iterator[Finding]:
-    if check.ours and delivers(facts):
-        yield Finding(
-            check=check.id,
-            state=State.OK,
-            message="the upstream addon delivers here, so nothing of ours is installed",
-            fix=None,
-        )
+    if check.ours and ocm.delivers(facts):
+        message = "the upstream addon delivers here, so nothing of ours is installed"
+        yield Finding(check=check.id, state=State.OK, message=message, fix=None)
         return
     missing = [found for need in check.needs if (found := facts.missing(need)) is not None]
     if missing:

@@ -1,9 +1,10 @@
 """The input of the checks, a hub's objects at one moment, and what they say of it: findings."""
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
@@ -55,26 +56,27 @@ class Facts:
     """Seconds by which the hub's clock is ahead of this machine's; None if it is not known."""
     inputs: Inputs
     overview: Overview
-    objects: Mapping[Source, tuple[Object, ...]] = field(default_factory=dict)
-    unread: Mapping[Source, Unread] = field(default_factory=dict)
+    sources: Mapping[Source, tuple[Object, ...] | Unread]
 
     def of(self, source: Source) -> tuple[Object, ...]:
-        """The objects of a source. A check may only use sources that it declares in `needs`."""
-        return self.objects[source]
+        """The objects of a source; none if it was not read, which a check must declare in `needs`."""
+        found = self.sources[source]
+        return () if isinstance(found, Unread) else found
 
     def one(self, source: Source) -> Object | None:
         """The object of a source that has at most one."""
-        return next(iter(self.objects[source]), None)
+        return next(iter(self.of(source)), None)
 
     def missing(self, need: Need) -> Unread | None:
         """Why something was not read; None if it was."""
-        return self.inputs.unread.get(need) if isinstance(need, Part) else self.unread.get(need)
+        found = self.inputs.unread.get(need) if isinstance(need, Part) else self.sources[need]
+        return found if isinstance(found, Unread) else None
 
     @property
     def refused(self) -> bool:
         """Whether the hub refused to show something that a check needs. Some sources need not be shown."""
-        parts = *self.inputs.unread.items(), *self.unread.items()
-        return any(item.refused for need, item in parts if need not in OPTIONAL)
+        missing = (self.missing(need) for need in (*Part, *Source) if need not in OPTIONAL)
+        return any(item is not None and item.refused for item in missing)
 
     @property
     def install(self) -> str:
@@ -87,6 +89,10 @@ class Facts:
 
     def in_argocd(self, *words: str) -> str:
         return self.command("-n", self.argocd_namespace, *words)
+
+    def on_hub(self, *words: str) -> str:
+        """A kubectl command for the namespace of the reconciler and the scorers."""
+        return self.command("-n", self.hub_namespace, *words)
 
     def clusteradm(self, *words: str) -> str:
         """A clusteradm command for this hub, which accepts kubectl's flags."""
@@ -113,14 +119,16 @@ def condition(item: Object, kind: str) -> Mapping[str, Any] | None:
     return None
 
 
-VERSION_LABEL: Final = "app.kubernetes.io/version"
-
-
-def images_of(workload: Mapping[str, Any]) -> dict[str, str]:
-    """The images of a Deployment's or StatefulSet's containers, without tag and digest, with their tags."""
+def containers_of(workload: Object) -> Sequence[Object]:
+    """The containers of a Deployment or StatefulSet."""
     pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return pod.get("containers") or ()
+
+
+def images_of(workload: Object) -> dict[str, str]:
+    """The images of a workload, without tag and digest, with their tags."""
     found = {}
-    for container in pod.get("containers") or ():
+    for container in containers_of(workload):
         name = str(container.get("image") or "").partition("@")[0]
         registry, slash, last = name.rpartition("/")
         repository, _, tag = last.partition(":")
@@ -128,9 +136,9 @@ def images_of(workload: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def version_of(workload: Mapping[str, Any]) -> Version | None:
+def version_of(workload: Object) -> Version | None:
     """The oldest version of a workload: from its images, or its label if these have digests."""
-    label = str((workload["metadata"].get("labels") or {}).get(VERSION_LABEL, ""))
+    label = str((workload["metadata"].get("labels") or {}).get("app.kubernetes.io/version", ""))
     found = [version for tag in images_of(workload).values() if (version := _read(tag)) is not None]
     return min(found, default=None) or _read(label)
 
@@ -189,27 +197,11 @@ class DoctorOutput(Struct):
     summary: dict[str, int]
 
 
-def _result(state: State, message: str, fix: str = "", subject: str = "") -> Finding:
+def _result(state: State, message: str, fix: str = "", *, subject: str = "") -> Finding:
     """One result of a check, which does not know its ID. `subject` is the cluster that it is about."""
     subjects = (subject,) if subject else ()
     return Finding(check="", state=state, message=message, fix=fix or None, subjects=subjects)
 
 
-def ok(message: str) -> Finding:
-    """Nothing is wrong."""
-    return _result(State.OK, message)
-
-
-def warning(message: str, fix: str, *, subject: str = "") -> Finding:
-    """Something should be changed."""
-    return _result(State.WARNING, message, fix, subject)
-
-
-def error(message: str, fix: str, *, subject: str = "") -> Finding:
-    """Something does not work."""
-    return _result(State.ERROR, message, fix, subject)
-
-
-def unknown(message: str, fix: str = "") -> Finding:
-    """It cannot be checked from here."""
-    return _result(State.UNKNOWN, message, fix)
+ok, unknown = partial(_result, State.OK), partial(_result, State.UNKNOWN)
+warning, error = partial(_result, State.WARNING), partial(_result, State.ERROR)

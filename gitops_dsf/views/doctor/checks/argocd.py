@@ -21,6 +21,7 @@ from gitops_dsf.views.doctor.facts import (
     version_of,
     warning,
 )
+from gitops_dsf.views.status import Part
 from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")
@@ -42,6 +43,11 @@ KINDS: Final = (
     "work.open-cluster-management.io_ManifestWork",
 )
 """Kinds in argocd/install/argocd-cm-health.yaml whose wrong health blocks or hides something."""
+WORKLOADS: Final = (Source.ARGOCD_DEPLOYMENTS, Source.ARGOCD_STATEFULSETS)
+CLUSTERS_NEED: Final = (
+    Source.CLUSTER_SECRETS,
+    *(Part.APPLICATION_SETS, Part.APPLICATIONS, Part.DECISIONS, Part.CLUSTERS),
+)
 
 
 def version(facts: Facts) -> Iterator[Finding]:
@@ -50,7 +56,7 @@ def version(facts: Facts) -> Iterator[Finding]:
         fix = f"{facts.command('create', 'namespace', facts.argocd_namespace)} && {_install(facts)}"
         yield error("the hub does not serve argoproj.io: Argo CD is not installed", fix)
         return
-    workloads = [*facts.of(Source.ARGOCD_DEPLOYMENTS), *facts.of(Source.ARGOCD_STATEFULSETS)]
+    workloads = [item for source in WORKLOADS for item in facts.of(source)]
     # Its programs share an image. The others, such as Dex and Redis, have versions of their own.
     images = {image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)}
     argocd = {name_of(item): item for item in workloads if images & images_of(item).keys()}

@@ -3,8 +3,8 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from packaging.version import Version
 
@@ -13,8 +13,10 @@ from gitops_dsf.hub.names import AVAILABLE_CONDITION
 from gitops_dsf.views.doctor.facts import (
     Facts,
     Finding,
+    Object,
     Source,
     condition,
+    containers_of,
     error,
     name_of,
     namespace_of,
@@ -69,11 +71,10 @@ def version(facts: Facts) -> Iterator[Finding]:
     if not found:
         yield unknown(f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM} or newer is needed")
         return
-    old = {name: version for name, version in found.items() if version < MINIMUM}
+    old = [f"{name} {version}" for name, version in sorted(found.items()) if version < MINIMUM]
     if old:
-        names = names_text([f"{name} {version}" for name, version in sorted(old.items())])
         fix = facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest")
-        yield error(f"older than OCM {MINIMUM}: {names}", fix)
+        yield error(f"older than OCM {MINIMUM}: {names_text(old)}", fix)
     else:
         yield ok(f"OCM {min(found.values())}")
 
@@ -100,9 +101,8 @@ def features(facts: Facts) -> Iterator[Finding]:
     yield ok(f"{', '.join(GATES)} are on")
 
 
-def _flags(deployment: Mapping[str, Any]) -> Iterator[str]:
-    pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
-    for container in pod.get("containers") or ():
+def _flags(deployment: Object) -> Iterator[str]:
+    for container in containers_of(deployment):
         for word in (*(container.get("command") or ()), *(container.get("args") or ())):
             if str(word).startswith("--feature-gates="):
                 yield str(word)
@@ -115,11 +115,8 @@ def clusters(facts: Facts) -> Iterator[Finding]:
         if cluster is None:
             continue
         if cluster.spec is None or not cluster.spec.hub_accepts_client:
-            yield error(
-                f"{name} is not accepted, so its agent cannot reach the hub",
-                facts.clusteradm("accept", "--clusters", name),
-                subject=name,
-            )
+            fix = facts.clusteradm("accept", "--clusters", name)
+            yield error(f"{name} is not accepted, so its agent cannot reach the hub", fix, subject=name)
             continue
         available = cluster.condition(AVAILABLE_CONDITION)
         if cluster.condition("ManagedClusterJoined").status != "True":
@@ -166,17 +163,23 @@ UPSTREAM_LABELS: Final = (
     "app=dynamic-scoring-addon-controller",
 )
 """The labels of its two Deployments: one writes works and status, the other installs its agents."""
+UPSTREAM_NEEDS: Final = (
+    Source.UPSTREAM_DEPLOYMENTS,
+    Source.ADDON_DEFINITIONS,
+    Source.UPSTREAM_WORKS,
+    Source.OUR_WORKS,
+    Source.SCORING_CONFIGS,
+)
 
 
 def upstream(facts: Facts) -> Iterator[Finding]:
     """Does the upstream addon run beside ours?"""
-    ours = _ours(facts)
     running = [
         item for item in facts.of(Source.UPSTREAM_DEPLOYMENTS) if (item.get("spec") or {}).get("replicas", 1)
     ]
     definition = any(name_of(item) == UPSTREAM_ADDON for item in facts.of(Source.ADDON_DEFINITIONS))
     theirs = sorted(namespace_of(item) for item in facts.of(Source.UPSTREAM_WORKS))
-    if not ours:
+    if not is_ours(facts):
         there = running or definition or theirs
         yield ok(
             "the upstream addon runs, and ours does not"
@@ -224,7 +227,8 @@ def upstream(facts: Facts) -> Iterator[Finding]:
     yield ok("no part of the upstream addon is on the hub")
 
 
-def _ours(facts: Facts) -> bool:
+def is_ours(facts: Facts) -> bool:
+    """Whether our works or our add-on are on the hub."""
     return bool(facts.of(Source.OUR_WORKS)) or any(
         name_of(item) == ADDON_NAME for item in facts.of(Source.ADDON_DEFINITIONS)
     )
@@ -233,7 +237,7 @@ def _ours(facts: Facts) -> bool:
 def delivers(facts: Facts) -> bool:
     """Whether the upstream addon delivers in our place (delivery.mode UpstreamController)."""
     needed = (Source.OUR_WORKS, Source.ADDON_DEFINITIONS, Source.UPSTREAM_DEPLOYMENTS)
-    if any(facts.missing(need) is not None for need in needed) or _ours(facts):
+    if any(facts.missing(need) is not None for need in needed) or is_ours(facts):
         return False
     return bool(facts.of(Source.UPSTREAM_DEPLOYMENTS)) or any(
         name_of(item) == UPSTREAM_ADDON for item in facts.of(Source.ADDON_DEFINITIONS)

@@ -28,17 +28,17 @@ def reconciler(facts: Facts) -> Iterator[Finding]:
         "apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/reconciler"
     )
     lease = facts.one(Source.LEASES)
-    pods = facts.objects.get(Source.RECONCILER_PODS, ())
+    pods = facts.of(Source.RECONCILER_PODS)
     found = read_leadership(lease or {})
     if not found.stands(facts.inputs.now) and (reasons := obstacles(pods)):
-        fix = facts.command("-n", facts.hub_namespace, "describe", "pods", "-l", POD_LABEL)
+        fix = facts.on_hub("describe", "pods", "-l", POD_LABEL)
         edit = "  # the image is spec.reconciler.image in gitops-dsf.yaml"
         yield error(f"no reconciler leads: {'; '.join(reasons)}", fix + edit)
         return
     if lease is None and pods:
         yield warning(
             f"no reconciler ever led; pod {name_of(pods[0])} is there",
-            facts.command("-n", facts.hub_namespace, "logs", "-l", POD_LABEL),
+            facts.on_hub("logs", "-l", POD_LABEL),
         )
         return
     if lease is None:
@@ -48,7 +48,7 @@ def reconciler(facts: Facts) -> Iterator[Finding]:
             f"{apply}  # spec.reconciler.enabled in gitops-dsf.yaml",
         )
         return
-    find = facts.command("-n", facts.hub_namespace, "get", "pods", "-l", POD_LABEL)
+    find = facts.on_hub("get", "pods", "-l", POD_LABEL)
     if found.renewed is None:
         yield warning("the Lease of the reconciler was never renewed", find)
     elif found.stands(facts.inputs.now):
@@ -96,7 +96,7 @@ def paced(facts: Facts) -> Iterator[Finding]:
         yield unknown(str(missing), RIGHTS)
         return
     if missing is not None:
-        delete = facts.command("-n", facts.hub_namespace, "delete", "configmap", MOVES_CONFIGMAP)
+        delete = facts.on_hub("delete", "configmap", MOVES_CONFIGMAP)
         yield error(
             f"no move begins, because nobody knows what is under way: {missing}",
             f"{delete}  # then the reconciler starts anew; look who wrote it",
@@ -167,7 +167,7 @@ def _without(facts: Facts, item: Placement, clusters: Collection[str]) -> Findin
             f"{what}: no cluster besides its own is eligible",
             f"gitops-dsf status --placement {item.key}  # then widen its clusterSelector or clusterSets",
         )
-    logs = facts.command("-n", facts.hub_namespace, "logs", "-l", POD_LABEL)
+    logs = facts.on_hub("logs", "-l", POD_LABEL)
     return warning(
         f"{what}: if its cluster fails, OCM chooses by the scores alone",
         f"{logs}  # it plans a refuge within a minute of a decision",

@@ -23,7 +23,7 @@ def scorers(facts: Facts) -> Iterator[Finding]:
         return
     for view in views:
         name = view.scorer.name
-        describe = facts.command("-n", facts.hub_namespace, "describe", "dynamicscorer", name)
+        describe = facts.on_hub("describe", "dynamicscorer", name)
         healthy, synced = view.scorer.condition("Healthy"), view.scorer.condition("ConfigSynced")
         if view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
             yield warning(
@@ -107,7 +107,7 @@ def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> It
             yield warning(
                 f"{scorer}, which runs on the hub: {what} on {names_text(sorted(clusters))}, and counts as 0:"
                 " the hub scorer is down, or its source has no series of them",
-                facts.command("-n", facts.hub_namespace, "logs", f"deployment/{HUB_SCORER}"),
+                facts.on_hub("logs", f"deployment/{HUB_SCORER}"),
             )
 
 
@@ -232,7 +232,7 @@ def tokens(facts: Facts) -> Iterator[Finding]:
                 yield warning(
                     f"{view.scorer.name}, which runs on the hub, has no score on {names_text(absent)} and"
                     f" needs Secret {', '.join(names)} in namespace {facts.hub_namespace}",
-                    facts.command("-n", facts.hub_namespace, "get", "secret", *names),
+                    facts.on_hub("get", "secret", *names),
                 )
             continue
         by_secrets: dict[tuple[str, ...], list[str]] = {}

@@ -660,10 +660,7 @@ def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
 
 @pytest.mark.parametrize("source", Source)
 def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: Source) -> None:
-    given = facts()
-    objects = {key: value for key, value in given.objects.items() if key is not source}
-    unread = {source: Unread(what="things.example.com", why=Why.FORBIDDEN)}
-    found = examine(facts(objects=objects, unread=unread))
+    found = examine(facts(unread={source: Unread(what="things.example.com", why=Why.FORBIDDEN)}))
     unknown = {finding.check for finding in found if finding.state == "unknown"}
     assert unknown == {check.id for check in CHECKS if source in check.needs}
     assert unknown or source is Source.RECONCILER_PODS, f"nothing needs {source}"
