@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "json":
         states = Counter(finding.state for finding in findings)
         offset = None if facts.clock_offset is None else round(facts.clock_offset, 1)
-        hub = DoctorHub(facts.overview.origin, timestamp(facts.overview.now), offset)
+        hub = DoctorHub(facts.inputs.snapshot.origin, timestamp(facts.inputs.now), offset)
         output = DoctorOutput(hub, findings, {str(state): states[state] for state in State})
         sys.stdout.write(json_text(output))
     else:

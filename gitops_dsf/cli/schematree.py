@@ -27,7 +27,7 @@ from gitops_dsf.views.preview.build import ErrorFinding, Preview
 from gitops_dsf.views.preview.maintenance import WindowView
 from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
 from gitops_dsf.views.scoretests.suite import TestOutput
-from gitops_dsf.views.status.model import StatusOutput
+from gitops_dsf.views.status.build import StatusOutput
 from gitops_dsf.views.status.queue import QueueView
 
 _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"

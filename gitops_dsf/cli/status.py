@@ -8,8 +8,7 @@ from gitops_dsf.cli.status_text import status_text
 from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.hubreader.hub import Hub
 from gitops_dsf.hubreader.inputs import read_inputs
-from gitops_dsf.views.status import Filter, build
-from gitops_dsf.views.status.model import document
+from gitops_dsf.views.status.build import Filter, build, document
 
 
 def run(args: argparse.Namespace) -> int:
@@ -25,4 +24,4 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(json_text(document(view)))
         else:
             sys.stdout.write(status_text(view, everything=args.all))
-    return int(any(item.refused for item in view.unread))
+    return int(any(item.refused for item in inputs.holes))

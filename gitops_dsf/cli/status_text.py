@@ -6,17 +6,10 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.metadata import age_text
 from gitops_dsf.hub.scores import State
-from gitops_dsf.views.status.model import (
-    ApplicationView,
-    Cell,
-    Copy,
-    DecisionFlip,
-    Overview,
-    PlacementView,
-    ScorerView,
-    Standing,
-)
+from gitops_dsf.views.status.build import Overview
+from gitops_dsf.views.status.placements import ApplicationView, Copy, DecisionFlip, PlacementView, Standing
 from gitops_dsf.views.status.queue import FailoverView, QueueView, draining_text, waiting_text
+from gitops_dsf.views.status.scores import Cell, ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
@@ -33,11 +26,13 @@ def status_text(view: Overview, *, everything: bool) -> str:
 
 
 def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
+    snapshot, scorers = view.inputs.snapshot, plural(len(view.scorers), "scorer")
     yield (
-        f"{view.origin} at {view.now:%Y-%m-%d %H:%M:%S} UTC: {plural(len(view.clusters), 'cluster')}, "
-        f"{plural(len(view.scorers), 'scorer')}, {plural(view.score_count, 'AddOnPlacementScore')}"
+        f"{snapshot.origin} at {view.inputs.now:%Y-%m-%d %H:%M:%S} UTC:"
+        f" {plural(len(snapshot.clusters), 'cluster')}, {scorers},"
+        f" {plural(snapshot.score_count, 'AddOnPlacementScore')}"
     )
-    yield from (f"not known: {item}" for item in view.unread)
+    yield from (f"not known: {item}" for item in view.inputs.holes)
     yield ""
     yield "Scorers"
     yield from _scorers(view.scorers, everything=everything)

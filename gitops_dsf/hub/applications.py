@@ -17,6 +17,7 @@ from gitops_dsf.hub.names import (
     STRATEGY_ANNOTATION,
     TIMEOUT_ANNOTATION,
 )
+from gitops_dsf.hub.objects import Conditions
 
 MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
 NEVER_DELETES: Final = frozenset({"create-update", "create-only"})
@@ -47,14 +48,10 @@ class _SetSpec(msgspec.Struct, frozen=True, rename="camel"):
     sync_policy: _SyncPolicy | None = None
 
 
-class _SetStatus(msgspec.Struct, frozen=True):
-    conditions: tuple[Condition, ...] | None = None
-
-
 class _Set(msgspec.Struct, frozen=True):
     metadata: Metadata
     spec: _SetSpec = _SetSpec()
-    status: _SetStatus = _SetStatus()
+    status: Conditions = Conditions()
 
 
 class Handover(msgspec.Struct, frozen=True):
@@ -224,28 +221,16 @@ class _Spec(msgspec.Struct, frozen=True):
     destination: _Destination = _Destination()
 
 
-class _Health(msgspec.Struct, frozen=True):
+class _State(msgspec.Struct, frozen=True):
     status: str = ""
-
-
-class _Sync(msgspec.Struct, frozen=True):
-    status: str = ""
-
-
-class _Operation(msgspec.Struct, frozen=True):
     phase: str = ""
 
 
-class _Condition(msgspec.Struct, frozen=True):
-    type: str = ""
-    message: str = ""
-
-
 class _Status(msgspec.Struct, frozen=True, rename="camel"):
-    conditions: list[_Condition] | None = None
-    health: _Health = _Health()
-    sync: _Sync = _Sync()
-    operation_state: _Operation = _Operation()
+    conditions: tuple[Condition, ...] | None = None
+    health: _State = _State()
+    sync: _State = _State()
+    operation_state: _State = _State()
 
 
 class _Application(msgspec.Struct, frozen=True):

@@ -73,14 +73,9 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
         if (self.start is None) != (self.end is None) or (self.start is None) == (self.schedule is None):
             msg = "a maintenance has start and end, or a schedule"
             raise ValueError(msg)
-        if self.schedule is not None:
-            try:
-                ZoneInfo(self.schedule.zone)
-            except (OSError, ValueError) as error:  # ZoneInfoNotFoundError is a KeyError for unknown zones
-                raise ValueError(str(error)) from error
-            except KeyError as error:
-                msg = f"there is no time zone {self.schedule.zone}"
-                raise ValueError(msg) from error
+        if self.schedule is not None and not is_zone(self.schedule.zone):
+            msg = f"there is no time zone {self.schedule.zone}"
+            raise ValueError(msg)
 
     @property
     def window(self) -> "Window":

@@ -11,6 +11,32 @@ from gitops_dsf.hub.metadata import Condition, Int32, Int64, Metadata, Timestamp
 from gitops_dsf.hub.names import AVAILABLE_CONDITION, PLACEMENT_LABEL
 
 
+class Conditions(Struct, frozen=True, gc=False):
+    """A status of which only conditions are used."""
+
+    conditions: tuple[Condition, ...] | None = None
+
+
+class Object(Struct, frozen=True, rename="camel", gc=False):
+    """What objects have in common."""
+
+    metadata: Metadata
+
+    @property
+    def created(self) -> float:
+        """Seconds since 1970; 0 if it is not known."""
+        return self.metadata.created
+
+    @property
+    def deleting(self) -> bool:
+        """Whether it has a deletionTimestamp."""
+        return self.metadata.deleting
+
+    def condition(self, kind: str) -> Condition:
+        """The condition of a type; NOT_SAID if OCM has not written it."""
+        return condition_of(getattr(getattr(self, "status", None), "conditions", None), kind)
+
+
 class LabelRequirement(Struct, frozen=True, rename="camel", gc=False):
     key: str = ""
     operator: str = ""
@@ -92,23 +118,14 @@ class PlacementSpec(Struct, frozen=True, rename="camel", gc=False):
     decision_strategy: DecisionStrategy | None = None
 
 
-class PlacementStatus(Struct, frozen=True, gc=False):
-    conditions: tuple[Condition, ...] | None = None
-
-
-class Placement(Struct, frozen=True, rename="camel", gc=False):
-    metadata: Metadata
+class Placement(Object, frozen=True):
     spec: PlacementSpec = PlacementSpec()
-    status: PlacementStatus | None = None
+    status: Conditions | None = None
 
     @property
     def key(self) -> str:
         """namespace/name."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
-
-    def condition(self, kind: str) -> Condition:
-        """The condition of a type; NOT_SAID if OCM has not written it."""
-        return condition_of(self.status.conditions if self.status else None, kind)
 
 
 class Taint(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
@@ -158,12 +175,11 @@ class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False, omit_d
     managed_namespaces: tuple[ManagedNamespace, ...] | None = None
 
 
-class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+class ManagedCluster(Object, frozen=True, omit_defaults=True):
     """A cluster, as far as it is known. In a snapshot, labels, taints, claims and resources can be None: not
     known.
     """
 
-    metadata: Metadata
     spec: ManagedClusterSpec | None = None
     status: ManagedClusterStatus | None = None
 
@@ -183,20 +199,6 @@ class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_default
     def taints(self) -> tuple[Taint, ...]:
         """Taints; empty if there are none or they are not known."""
         return (self.spec.taints if self.spec else None) or ()
-
-    @property
-    def created(self) -> float:
-        """Seconds since 1970."""
-        return self.metadata.created
-
-    @property
-    def deleting(self) -> bool:
-        """Whether it has a deletionTimestamp."""
-        return self.metadata.deleting
-
-    def condition(self, kind: str) -> Condition:
-        """The condition of a type; NOT_SAID if OCM has not written it."""
-        return condition_of(self.status.conditions if self.status else None, kind)
 
     @property
     def unreachable(self) -> bool:
@@ -221,13 +223,12 @@ class ManagedClusterSetSpec(Struct, frozen=True, rename="camel", gc=False):
     cluster_selector: SetSelector | None = None
 
 
-class ManagedClusterSet(Struct, frozen=True, rename="camel", gc=False):
-    metadata: Metadata
+class ManagedClusterSet(Object, frozen=True):
     spec: ManagedClusterSetSpec | None = None
 
 
-class ManagedClusterSetBinding(Struct, frozen=True, rename="camel", gc=False):
-    metadata: Metadata
+class ManagedClusterSetBinding(Object, frozen=True):
+    pass
 
 
 class ClusterDecision(Struct, frozen=True, rename="camel", gc=False):
@@ -238,8 +239,7 @@ class PlacementDecisionStatus(Struct, frozen=True, gc=False):
     decisions: tuple[ClusterDecision, ...] | None = None
 
 
-class PlacementDecision(Struct, frozen=True, gc=False):
-    metadata: Metadata
+class PlacementDecision(Object, frozen=True):
     status: PlacementDecisionStatus | None = None
 
     @property
@@ -254,15 +254,10 @@ class PlacementDecision(Struct, frozen=True, gc=False):
         return tuple(decision.cluster_name for decision in decisions or ())
 
 
-class AddOnStatus(Struct, frozen=True, gc=False):
-    conditions: tuple[Condition, ...] | None = None
-
-
-class ManagedClusterAddOn(Struct, frozen=True, gc=False):
+class ManagedClusterAddOn(Object, frozen=True):
     """The agent's add-on on one cluster. Its namespace is the cluster."""
 
-    metadata: Metadata
-    status: AddOnStatus | None = None
+    status: Conditions | None = None
 
     @property
     def cluster(self) -> str:
@@ -270,20 +265,6 @@ class ManagedClusterAddOn(Struct, frozen=True, gc=False):
         return self.metadata.namespace or ""
 
     @property
-    def created(self) -> float:
-        """Seconds since 1970."""
-        return self.metadata.created
-
-    @property
-    def deleting(self) -> bool:
-        """Whether it has a deletionTimestamp."""
-        return self.metadata.deleting
-
-    @property
     def available(self) -> str:
         """True, False or Unknown; empty if OCM has not reported it yet."""
         return self.condition("Available").status
-
-    def condition(self, kind: str) -> Condition:
-        """The condition of a type; NOT_SAID if OCM has not written it."""
-        return condition_of(self.status.conditions if self.status else None, kind)

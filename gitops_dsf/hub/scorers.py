@@ -15,8 +15,8 @@ from dsf_wire.constants import (
     default_ttl_seconds,
 )
 from dsf_wire.scorename import sanitise
-from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
-from gitops_dsf.hub.objects import LabelSelector
+from gitops_dsf.hub.metadata import Condition, condition_of
+from gitops_dsf.hub.objects import LabelSelector, Object
 from gitops_dsf.hub.selectors import lenient_selector
 
 PUBLISHED = "AddOnPlacementScore"
@@ -186,12 +186,11 @@ def counted_span(published: tuple[int, int], default_score: int | None) -> tuple
     return min(values), max(values)
 
 
-class DynamicScorer(Struct, frozen=True):
+class DynamicScorer(Object, frozen=True):
     """A scorer. Its properties are the effective values: where the spec leaves a field open, the /config page
     sets it.
     """
 
-    metadata: Metadata
     spec: ScorerSpec
     status: dict[str, Any] = {}
     """The raw status, for programs that patch it. Use `condition`, `health` and `last_synced` to read it."""
@@ -200,11 +199,6 @@ class DynamicScorer(Struct, frozen=True):
     def name(self) -> str:
         """metadata.name."""
         return self.metadata.name
-
-    @property
-    def created(self) -> float:
-        """Seconds since 1970."""
-        return self.metadata.created
 
     @property
     def score_name(self) -> str:

@@ -4,6 +4,7 @@ kind of place a host is: the cluster itself, or a cloud's metadata service.
 
 import ipaddress
 import re
+import socket
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
@@ -101,7 +102,6 @@ _METADATA_ADDRESSES: Final = frozenset(
 """
 _CARRY_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")))
 """Networks whose last 32 bits are the IPv4 address that is meant: the old compatible form, and NAT64."""
-_NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 
 
 def is_in_cluster(host: str) -> bool:
@@ -150,20 +150,10 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
             return _meant(ipaddress.IPv6Address(name.partition("%")[0]))
         except ValueError:
             return None
-    parts = name.split(".")
-    if len(parts) > 4 or not all(_NUMBER.fullmatch(part) for part in parts):
-        return None
     try:
-        numbers = [_number(part) for part in parts]
-    except ValueError:
+        return ipaddress.IPv4Address(socket.inet_aton(name))
+    except (OSError, ValueError):
         return None
-    rest = 4 - len(numbers) + 1
-    if any(number > 255 for number in numbers[:-1]) or numbers[-1] >= 256**rest:
-        return None
-    value = numbers[-1]
-    for index, number in enumerate(numbers[:-1]):
-        value += number << (8 * (3 - index))
-    return ipaddress.IPv4Address(value)
 
 
 def _meant(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
@@ -171,9 +161,3 @@ def _meant(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.
     carries = any(address in network for network in _CARRY_IPV4) and int(address) > 1
     low = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF) if carries else None
     return address.ipv4_mapped or address.sixtofour or low or address
-
-
-def _number(text: str) -> int:
-    if text[:2].lower() == "0x":
-        return int(text[2:] or "0", 16)
-    return int(text, 8) if text.startswith("0") else int(text)

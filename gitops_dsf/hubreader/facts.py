@@ -12,7 +12,7 @@ from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.ocm import UPSTREAM_LABELS, UPSTREAM_WORK
 from gitops_dsf.views.doctor.facts import Facts, Source
-from gitops_dsf.views.status import build
+from gitops_dsf.views.status.build import build
 
 
 def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str) -> Facts:

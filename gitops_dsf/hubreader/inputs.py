@@ -54,8 +54,8 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask, read_masks
 from gitops_dsf.hubreader.hub import Hub, Object, Page, T, as_type
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
-from gitops_dsf.views.status import Filter, Inputs, Part
-from gitops_dsf.views.status.build import resources_shown
+from gitops_dsf.views.status.build import Filter, resources_shown
+from gitops_dsf.views.status.inputs import Inputs, Part
 
 BY_NAME: Final = 20
 """Up to this many names of AddOnPlacementScores are requested one by one."""

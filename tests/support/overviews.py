@@ -13,7 +13,7 @@ from gitops_dsf.hub.resources import Unread, Why
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.targets import Mask
 from gitops_dsf.pacing.stored import read_moves
-from gitops_dsf.views.status import Inputs, Part
+from gitops_dsf.views.status.inputs import Inputs, Part
 from tests.support.hubobjects import NOW, Object
 
 OBSERVED = {

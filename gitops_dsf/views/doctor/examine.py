@@ -12,7 +12,7 @@ from dsf_wire.text import printable
 from gitops_dsf.hub.resources import Why
 from gitops_dsf.views.doctor.checks import argocd, ocm, reconciler, scores
 from gitops_dsf.views.doctor.facts import RIGHTS, WORST_FIRST, Facts, Finding, Need, Source, State
-from gitops_dsf.views.status import Part
+from gitops_dsf.views.status.inputs import Part
 
 MOST: Final = 10
 """Most findings of one check. A last one counts the others."""

@@ -12,7 +12,8 @@ from packaging.version import InvalidVersion, Version
 
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.hub.resources import Unread
-from gitops_dsf.views.status import Inputs, Overview, Part
+from gitops_dsf.views.status.build import Overview
+from gitops_dsf.views.status.inputs import Inputs, Part
 
 Object = Mapping[str, Any]
 

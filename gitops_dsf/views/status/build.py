@@ -1,19 +1,88 @@
-"""Builds the whole view, or the requested part of it."""
+"""The state of scoring on a hub, or the requested part. Pure: `hubreader` reads it, and `cli` shows it."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.metadata import timestamp
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.views.status.inputs import Inputs, Part
-from gitops_dsf.views.status.model import Overview
-from gitops_dsf.views.status.placements import application_views, placement_views, state_of
-from gitops_dsf.views.status.queue import failover_views, queue_view
-from gitops_dsf.views.status.scores import scorer_views
+from gitops_dsf.views.status.placements import (
+    ApplicationView,
+    PlacementView,
+    application_views,
+    placement_views,
+    state_of,
+)
+from gitops_dsf.views.status.queue import FailoverView, QueueView, failover_views, queue_view
+from gitops_dsf.views.status.scores import ScorerStatus, ScorerView, scorer_status, scorer_views
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """A hub at one moment."""
+
+    inputs: Inputs
+    scorers: tuple[ScorerView, ...]
+    placements: tuple[PlacementView, ...]
+    eligible: Mapping[str, tuple[str, ...]]
+    """The clusters that pass the filters of each of these Placements, if they are known."""
+    applications: tuple[ApplicationView, ...]
+    queue: QueueView | None
+    refuges: tuple[FailoverView, ...]
+
+
+class UnreadPart(Struct):
+    what: str
+    why: str
+    message: str
+
+
+class StatusHub(Struct):
+    origin: str
+    now: str
+    clusters: int
+    scores: int
+    unread: tuple[UnreadPart, ...]
+
+
+class StatusOutput(Struct):
+    """The output of `status`."""
+
+    hub: StatusHub
+    scorers: tuple[ScorerStatus, ...]
+    placements: tuple[PlacementView, ...]
+    applications: tuple[ApplicationView, ...]
+    queue: QueueView | UnsetType = UNSET
+    refuges: tuple[FailoverView, ...] | UnsetType = UNSET
+
+
+def document(view: Overview) -> StatusOutput:
+    inputs, snapshot = view.inputs, view.inputs.snapshot
+    unread = tuple(UnreadPart(item.what, str(item.why), str(item)) for item in inputs.holes)
+    return StatusOutput(
+        hub=StatusHub(
+            snapshot.origin, timestamp(inputs.now), len(snapshot.clusters), snapshot.score_count, unread
+        ),
+        scorers=tuple(map(_encoded, view.scorers)),
+        placements=view.placements,
+        applications=view.applications,
+        queue=view.queue or UNSET,
+        refuges=view.refuges or UNSET,
+    )
+
+
+def _encoded(view: ScorerView) -> Any:  # noqa: ANN401 - a ScorerStatus that is JSON already
+    """A scorer can have thousands of scores, so it is encoded at once."""
+    return msgspec.Raw(msgspec.json.encode(scorer_status(view)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +121,11 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
     state = state_of(chosen.placements, inputs)
     views = list(placement_views(chosen.placements, inputs, state, cluster=asked.cluster))
     return Overview(
-        origin=inputs.snapshot.origin,
-        now=inputs.now,
-        clusters=tuple(sorted(inputs.snapshot.clusters)),
-        score_count=inputs.snapshot.score_count,
+        inputs=inputs,
         scorers=scorer_views(chosen.scorers, inputs, cluster=asked.cluster),
         placements=tuple(view for view, _ in views),
         eligible={view.placement: clusters for view, clusters in views},
         applications=applications,
-        unread=tuple(inputs.unread[part] for part in Part if part in inputs.unread),
         queue=queue_view(inputs.moves, placements=keys, cluster=asked.cluster),
         refuges=tuple(failover_views(inputs, placements=keys, cluster=asked.cluster)),
     )

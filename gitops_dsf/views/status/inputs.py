@@ -62,3 +62,8 @@ class Inputs:
     def knows(self, *parts: Part) -> bool:
         """Whether all of these parts were read."""
         return not self.unread.keys() & set(parts)
+
+    @property
+    def holes(self) -> tuple[Unread, ...]:
+        """What could not be read, in order of its parts."""
+        return tuple(self.unread[part] for part in Part if part in self.unread)

@@ -2,22 +2,98 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from enum import StrEnum
+from typing import Final, Literal
+
+from msgspec import Struct, structs
 
 from gitops_dsf.hub.applications import Application, ApplicationSet
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.views.status.inputs import Inputs, Part
-from gitops_dsf.views.status.model import (
-    ApplicationView,
-    Copy,
-    DecisionFlip,
-    NeededScore,
-    PlacementView,
-    Standing,
-)
 
-NEEDED = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
+NEEDED: Final = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
+
+
+class NeededScore(Struct, frozen=True):
+    """A score that would flip a decision."""
+
+    name: str
+    value: int
+    needed: int
+
+
+class DecisionFlip(Struct, frozen=True):
+    """The nearest change of one score that would flip a decision."""
+
+    cluster: str
+    change: Literal["in", "out"]
+    rival: str
+    """The cluster that it would change places with."""
+    margin: int
+    """Weighted points."""
+    score: NeededScore | None
+    """None if no score that can be published does it."""
+
+
+class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One Placement."""
+
+    placement: str
+    """namespace/name."""
+    number_of_clusters: int | None
+    eligible: int | None
+    """How many clusters pass its filters; None if they are not known."""
+    decided: tuple[str, ...] | None
+    """Clusters of its PlacementDecisions; None if they could not be read."""
+    next: tuple[str, ...] | None
+    """What OCM would decide now; None if it is not known."""
+    settled: bool
+    """Whether OCM would not change its decision."""
+    note: str | None
+    """Why nothing is selected, or why the next decision is not known."""
+    counted_as_zero: tuple[str, ...]
+    """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
+    flips: tuple[DecisionFlip, ...]
+    """Which cluster would leave first, and which would come in first."""
+
+
+class Standing(StrEnum):
+    """The state of one copy of an application."""
+
+    RUNNING = "running"
+    """Decided, existing and Healthy."""
+    STARTING = "starting"
+    """Decided and existing, but not Healthy yet."""
+    PENDING = "pending"
+    """Decided, but Argo CD has not created the Application yet."""
+    WAITING = "waiting"
+    """No longer decided. It stays until the new copies are Healthy, or forever, depending on the strategy."""
+    LEAVING = "leaving"
+
+
+class Copy(Struct, frozen=True):
+    """An application on one cluster."""
+
+    cluster: str
+    standing: Standing
+    application: str | None
+    """Name of the Application; None if there is none yet."""
+    health: str | None
+    sync: str | None
+
+
+class ApplicationView(Struct, frozen=True, kw_only=True):
+    """One of our ApplicationSets: the clusters of its decision, and the clusters of its Applications."""
+
+    name: str
+    strategy: str
+    placements: tuple[str, ...]
+    settled: bool | None
+    """Whether its Applications are exactly on the decided clusters; None if that is not known."""
+    message: str | None
+    copies: tuple[Copy, ...]
 
 
 def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
@@ -47,9 +123,19 @@ def placement_views(
     spans = {item.resource: item.span for item in inputs.scorers}
     for item in placements:
         current = None if clusters is None else tuple(sorted(clusters.get(item.key, ())))
+        view = PlacementView(
+            placement=item.key,
+            number_of_clusters=item.spec.number_of_clusters,
+            eligible=None,
+            decided=current,
+            next=None,
+            settled=True,
+            note=f"what OCM would decide is not known: {state}" if isinstance(state, str) else None,
+            counted_as_zero=(),
+            flips=(),
+        )
         if isinstance(state, str):
-            note = f"what OCM would decide is not known: {state}"
-            yield _view(item, current, note=note), ()
+            yield view, ()
             continue
         verdict = simulate(state, item.key, inputs.now)
         ranking = verdict.ranking if verdict.outcome is Outcome.SCHEDULED else None
@@ -59,42 +145,19 @@ def placement_views(
         if ranking is None:
             first = next(iter(verdict.notes), "") or verdict.status.message
             note = f"{verdict.outcome}: {first}" if first else str(verdict.outcome)
-            yield _view(item, current, note=note), ()
+            yield structs.replace(view, note=note), ()
             continue
-        satisfied = verdict.satisfied
-        view = _view(
-            item,
-            current,
+        satisfied, chosen = verdict.satisfied, tuple(sorted(verdict.chosen))
+        view = structs.replace(
+            view,
             eligible=len(eligible),
-            chosen=tuple(sorted(verdict.chosen)),
-            note=satisfied.message if satisfied is not None and not satisfied.status else "",
+            next=chosen,
+            settled=current in (None, chosen),
+            note=satisfied.message or None if satisfied is not None and not satisfied.status else None,
             counted_as_zero=_counted_as_zero(verdict, inputs.now),
             flips=tuple(_flips(verdict, cluster, spans)),
         )
         yield view, eligible
-
-
-def _view(
-    item: Placement,
-    current: tuple[str, ...] | None,
-    *,
-    note: str,
-    eligible: int | None = None,
-    chosen: tuple[str, ...] | None = None,
-    counted_as_zero: tuple[str, ...] = (),
-    flips: tuple[DecisionFlip, ...] = (),
-) -> PlacementView:
-    return PlacementView(
-        placement=item.key,
-        number_of_clusters=item.spec.number_of_clusters,
-        eligible=eligible,
-        decided=current,
-        next=chosen,
-        settled=current is None or chosen is None or current == chosen,
-        note=note or None,
-        counted_as_zero=counted_as_zero,
-        flips=flips,
-    )
 
 
 def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:

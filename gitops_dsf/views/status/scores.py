@@ -2,48 +2,114 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from typing import Final
+
+from msgspec import Struct
 
 from gitops_dsf.hub.metadata import timestamp
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import LIVE, Score, State, state_of, state_of_absent
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.views.status.inputs import Inputs, Part
-from gitops_dsf.views.status.model import Cell, ScorerView
 
 USUAL: Final = frozenset({State.FRESH, State.EXPIRING, State.MASKED})
 """States without a problem, which are not listed per cluster."""
 
 
-def scorer_views(
-    scorers: Iterable[DynamicScorer], inputs: Inputs, *, cluster: str | None = None
-) -> tuple[ScorerView, ...]:
-    """Returns every scorer on every cluster, or on one, in order of name."""
-    addons = inputs.addons if inputs.knows(Part.ADDONS) else None
-    targets = TargetClusters(clusters=inputs.snapshot.clusters, addons=addons, masks=inputs.masks)
-    return tuple(
-        _view(_column(scorer, targets, inputs, cluster), inputs)
-        for scorer in sorted(scorers, key=lambda item: item.name)
-    )
+class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One scorer on one cluster."""
+
+    cluster: str
+    state: State
+    expected: bool
+    """Whether the scorer should run there: selected, not masked and not suspended."""
+    values: Mapping[str, int]
+    """Published scores by dimension, also of an expired one."""
+    valid_until: str | None
+    age_seconds: int | None
+    """Since it was published, by validUntil and the TTL; None if nothing is published, or without an end."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Column:
-    """One scorer: its scores, and its target clusters."""
+@dataclass(kw_only=True)
+class ScorerView:
+    """One scorer on all clusters, or on one: its scores, its target clusters, and sums."""
 
     scorer: DynamicScorer
-    targets: TargetClusters
+    suspended: str
+    """Who suspended it: `git` (spec.suspend), `reconciler`, or empty."""
+    known: bool
     published: Mapping[str, Score]
-    # Suspended by the reconciler, scores stay until they expire. Suspended in git, they are removed.
+    """By cluster, in any state."""
     expected: frozenset[str]
+    """Clusters where the scorer should run and publish. Suspended by the reconciler, scores stay until they
+    expire; suspended in git, they are removed.
+    """
     masked: frozenset[str]
     """Clusters that its selector matches and masks exclude."""
+    targets: TargetClusters
     now: float
+    counts: Counter[State] = field(init=False, default_factory=Counter)
+    """Clusters by state. Those that the selector does not match count only if they have a score."""
+    unusual: dict[State, list[str]] = field(init=False, default_factory=dict)
+    """Clusters by state, sorted, without those that are fresh, expiring or masked."""
+    histogram: Counter[int] = field(init=False)
+    """How often OCM counts each value now."""
+    oldest: float | None = field(init=False)
+    """Age of the oldest published score, in seconds."""
 
-    def entries(self) -> Iterator[tuple[str, Score | None, State, float | None]]:
+    def __post_init__(self) -> None:
+        live, ages = list[tuple[int, ...]](), set[float]()
+        for cluster, score, state, age in self._entries():
+            self.counts[state] += 1
+            if state not in USUAL:
+                self.unusual.setdefault(state, []).append(cluster)
+            if score is not None and state in LIVE:
+                live.append(score.values)
+            if age is not None:
+                ages.add(age)
+        self.histogram = Counter(chain.from_iterable(live))
+        self.oldest = max(ages, default=None)
+
+    @property
+    def unexpected(self) -> tuple[str, ...]:
+        """Clusters with a score that should not exist, sorted. OCM counts it anyway."""
+        return tuple(sorted(self.published.keys() - self.expected))
+
+    @property
+    def at_default(self) -> int | None:
+        """How many scores that count are spec.defaultScore: without series, or equal. None if not known."""
+        value = self.scorer.spec.default_score
+        return self.histogram[value] if value is not None and self.known else None
+
+    @property
+    def shown(self) -> int:
+        return self.counts.total()
+
+    @property
+    def values(self) -> tuple[int | None, int | None, int | None]:
+        """The lowest value that counts now, the lower median (one of the values) and the highest, or None."""
+        ordered = sorted(self.histogram.elements())
+        if not ordered:
+            return None, None, None
+        return ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1]
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell in order of cluster, made anew, because a fleet has hundreds of thousands."""
+        for cluster, score, state, age in self._entries():
+            until = score.valid_until if score is not None else None
+            yield Cell(
+                cluster=cluster,
+                state=state,
+                values=dict(score.items()) if score is not None else {},
+                valid_until=None if until is None else timestamp(until),
+                age_seconds=None if age is None else round(age),
+                expected=cluster in self.expected,
+            )
+
+    def _entries(self) -> Iterator[tuple[str, Score | None, State, float | None]]:
         """Cluster, score, state and age, in order of cluster."""
         # By the end of a score, because thousands end in the same second.
         known: dict[datetime | None, tuple[State, float | None]] = {}
@@ -68,64 +134,87 @@ class _Column:
         age = None if until is None else max(0.0, ttl - (until - self.now))
         return state_of(until, filled=True, ttl=ttl, now=self.now), age
 
-    def cells(self) -> Iterator[Cell]:
-        for cluster, score, state, age in self.entries():
-            until = score.valid_until if score is not None else None
-            yield Cell(
-                cluster=cluster,
-                state=state,
-                values=dict(score.items()) if score is not None else {},
-                valid_until=None if until is None else timestamp(until),
-                age_seconds=None if age is None else round(age),
-                expected=cluster in self.expected,
-            )
+
+def scorer_views(
+    scorers: Iterable[DynamicScorer], inputs: Inputs, *, cluster: str | None = None
+) -> tuple[ScorerView, ...]:
+    """Returns every scorer on every cluster, or on one, in order of name."""
+    addons = inputs.addons if inputs.knows(Part.ADDONS) else None
+    targets = TargetClusters(clusters=inputs.snapshot.clusters, addons=addons, masks=inputs.masks)
+    return tuple(
+        _view(scorer, targets, inputs, cluster) for scorer in sorted(scorers, key=lambda item: item.name)
+    )
 
 
-def _column(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None) -> _Column:
+def _view(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None) -> ScorerView:
     published: Mapping[str, Score] = {}
     expected = masked = frozenset[str]()
-    if inputs.knows(Part.SCORES, Part.CLUSTERS):
+    known = inputs.knows(Part.SCORES, Part.CLUSTERS)
+    if known:
         published = inputs.snapshot.scores.get(scorer.resource, {})
         expected = targets.expected(scorer)
         masked = (targets.selected(scorer) & targets.masked(scorer.score_name)) - expected
     if cluster is not None:
         published = {cluster: published[cluster]} if cluster in published else {}
         expected, masked = expected & {cluster}, masked & {cluster}
-    return _Column(
+    by_reconciler = "reconciler" if scorer.score_name in inputs.suspended else ""
+    return ScorerView(
         scorer=scorer,
-        targets=targets,
+        suspended="git" if scorer.spec.suspend else by_reconciler,
+        known=known,
         published=published,
         expected=expected,
         masked=masked,
+        targets=targets,
         now=inputs.now.timestamp(),
     )
 
 
-def _view(column: _Column, inputs: Inputs) -> ScorerView:
-    scorer = column.scorer
-    counts = Counter[State]()
-    unusual: dict[State, list[str]] = {}
-    live, ages = list[tuple[int, ...]](), set[float]()
-    for cluster, score, state, age in column.entries():
-        counts[state] += 1
-        if state not in USUAL:
-            unusual.setdefault(state, []).append(cluster)
-        if score is not None and state in LIVE:
-            live.append(score.values)
-        if age is not None:
-            ages.add(age)
-    return ScorerView(
-        scorer=scorer,
-        suspended=(
-            "git" if scorer.spec.suspend else "reconciler" if scorer.score_name in inputs.suspended else ""
-        ),
-        known=inputs.knows(Part.SCORES, Part.CLUSTERS),
-        counts=counts,
-        expected=column.expected,
-        unusual={state: tuple(names) for state, names in unusual.items()},
-        unexpected=tuple(sorted(column.published.keys() - column.expected)),
-        published=column.published.keys(),
-        histogram=Counter(chain.from_iterable(live)),
-        oldest=max(ages, default=None),
-        cells=column.cells,
+class Condition(Struct):
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class ScorerSummary(Struct, rename="camel"):
+    clusters: dict[str, int]
+    min: int | None
+    median: int | None
+    max: int | None
+    at_default: int | None
+    oldest_seconds: int | None
+
+
+class ScorerStatus(Struct, rename="camel"):
+    name: str
+    score_name: str
+    resource: str
+    health: str | None
+    conditions: tuple[Condition, ...]
+    suspended_by: str | None
+    interval_seconds: int
+    ttl_seconds: int
+    summary: ScorerSummary | None
+    scores: tuple[Cell, ...]
+
+
+def scorer_status(view: ScorerView) -> ScorerStatus:
+    """The view as `status` prints it, with every cell."""
+    scorer, summary = view.scorer, None
+    if view.known:
+        counts = {str(state): view.counts[state] for state in State} | {"unexpected": len(view.unexpected)}
+        oldest = None if view.oldest is None else round(view.oldest)
+        summary = ScorerSummary(counts, *view.values, view.at_default, oldest)
+    return ScorerStatus(
+        name=scorer.name,
+        score_name=scorer.score_name,
+        resource=scorer.resource,
+        health=scorer.health or None,
+        conditions=tuple(Condition(it.type, it.status, it.reason, it.message) for it in scorer.conditions),
+        suspended_by=view.suspended or None,
+        interval_seconds=scorer.interval,
+        ttl_seconds=scorer.ttl,
+        summary=summary,
+        scores=tuple(view.cells()),
     )

@@ -208,7 +208,7 @@ def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run,
 
 def test_every_state_and_standing_is_documented() -> None:
     from gitops_dsf.hub.scores import State
-    from gitops_dsf.views.status.model import Standing
+    from gitops_dsf.views.status.placements import Standing
 
     text = PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([a-z]+) \|", text, re.MULTILINE)

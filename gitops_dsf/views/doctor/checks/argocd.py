@@ -21,7 +21,7 @@ from gitops_dsf.views.doctor.facts import (
     version_of,
     warning,
 )
-from gitops_dsf.views.status import Part
+from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")

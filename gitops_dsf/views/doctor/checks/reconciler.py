@@ -14,7 +14,7 @@ from gitops_dsf.hub.pods import obstacles, read_leadership
 from gitops_dsf.pacing.maintenance import MaintenanceState
 from gitops_dsf.pacing.refuges import published_refuges
 from gitops_dsf.views.doctor.facts import RIGHTS, Facts, Finding, Source, error, name_of, ok, unknown, warning
-from gitops_dsf.views.status import Part
+from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.wording import names_text, plural
 
 CLOCK_WARNING: Final = 30.0

@@ -7,7 +7,7 @@ from dsf_wire.constants import SCORE_PLURAL
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.hub.scores import DEAD, State
 from gitops_dsf.views.doctor.facts import Facts, Finding, error, ok, on_cluster, unknown, warning
-from gitops_dsf.views.status import Part
+from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.wording import names_text, plural
 
 

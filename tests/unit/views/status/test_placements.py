@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.views.status import Filter, Part, build
-from gitops_dsf.views.status.model import ApplicationView, PlacementView
+from gitops_dsf.views.status.build import Filter, build
+from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.placements import ApplicationView, PlacementView
 from tests.support.hubobjects import (
     Object,
     addon,

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gitops_dsf.cli.status_text import queue_lines, status_text
-from gitops_dsf.views.status import Filter, Overview, Part, build
-from gitops_dsf.views.status.model import document
+from gitops_dsf.views.status.build import Filter, Overview, build, document
+from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.views.status.queue import QueueView, waiting_text
 from tests.support.hubobjects import (
     NOW,

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gitops_dsf.errors import UsageError
-from gitops_dsf.views.status import Filter, Part, build
-from gitops_dsf.views.status.model import ScorerView, State
+from gitops_dsf.views.status.build import Filter, build
+from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.scores import ScorerView, State
 from tests.support.hubobjects import NOW, Object, addon, cluster, fleet, masks, score, scorer
 from tests.support.overviews import inputs_of
 
