@@ -93,14 +93,7 @@ class Named(Struct, frozen=True, rename="camel"):
     secret_ref: SecretRef | None = None
 
 
-class Variant(
-    Struct,
-    frozen=True,
-    rename={
-        "selector": "clusterSelector",
-        "basic_auth": "basicAuth",
-    },
-):
+class Variant(Struct, frozen=True, rename={"selector": "clusterSelector", "basic_auth": "basicAuth"}):
     """A variant of the MetricSource that a scorer names."""
 
     selector: LabelSelector | None = None

@@ -12,15 +12,7 @@ import msgspec
 
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.resources import (
-    CLUSTER_SETS,
-    CLUSTERS,
-    SCORERS,
-    SCORING_CONFIGS,
-    Resource,
-    Unread,
-    Why,
-)
+from gitops_dsf.hub.resources import CLUSTER_SETS, CLUSTERS, SCORERS, SCORING_CONFIGS, Resource, Unread, Why
 
 try:
     from dsf_runtime.access import AccessError
@@ -260,11 +252,7 @@ def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str,
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         return [
             # In a typed list, the API server omits both from each item.
-            {
-                "apiVersion": resource.api_version,
-                "kind": kind,
-                **item,
-            }
+            {"apiVersion": resource.api_version, "kind": kind, **item}
             for kind, resource, optional in IMPORTED
             for item in _all(hub, resource, optional=optional)
         ]

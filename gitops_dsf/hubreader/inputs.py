@@ -42,14 +42,7 @@ from gitops_dsf.hub.resources import (
     Why,
 )
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import (
-    AddOnPlacementScore,
-    BareScore,
-    Interner,
-    OwnedScore,
-    Score,
-    other_managers,
-)
+from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, OwnedScore, Score, other_managers
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask, read_masks
 from gitops_dsf.hubreader.hub import Hub, Object, Page, T, as_type
@@ -85,12 +78,7 @@ def observe(
 
 
 def read_inputs(
-    hub: Hub,
-    *,
-    hub_namespace: str,
-    argocd_namespace: str,
-    only: Filter | None = None,
-    owners: bool = False,
+    hub: Hub, *, hub_namespace: str, argocd_namespace: str, only: Filter | None = None, owners: bool = False
 ) -> Inputs:
     """Reads a hub. Reads only the scores that a view of `only` shows. `owners`: also reads which other
     programs write scores.
@@ -116,8 +104,7 @@ def read_inputs(
         scorers=scorers,
         placements=placements,
         application_sets=parts.take(
-            Part.APPLICATION_SETS,
-            hub.read(APPLICATION_SETS.within(argocd_namespace), read_application_set),
+            Part.APPLICATION_SETS, hub.read(APPLICATION_SETS.within(argocd_namespace), read_application_set)
         ),
         applications=parts.take(Part.APPLICATIONS, applications),
         addons={
@@ -178,11 +165,7 @@ class _Scores:
     """What a view needs of AddOnPlacementScores. Each is reduced while its page is read."""
 
     def __init__(
-        self,
-        *,
-        needed: frozenset[str] | None,
-        resources: Collection[str] | None = None,
-        owners: bool = False,
+        self, *, needed: frozenset[str] | None, resources: Collection[str] | None = None, owners: bool = False
     ) -> None:
         """`needed`: the names that are read. `resources`: the names that scorers publish. `owners`: also
         which other programs write scores.

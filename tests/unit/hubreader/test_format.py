@@ -136,10 +136,7 @@ SCORE = (
             f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n",
             "AddOnPlacementScore eu/cpu: Expected `int`, got `str`",
         ),
-        (
-            f"{SCORE}---\n{SCORE}",
-            r"state.yaml:5: AddOnPlacementScore eu/cpu is there already",
-        ),
+        (f"{SCORE}---\n{SCORE}", r"state.yaml:5: AddOnPlacementScore eu/cpu is there already"),
         ("kind: List\nitems: 7\n", "items of a List must be a list"),
         ("kind: List\nitems: [7]\n", r"items\[0\]: expected an object"),
         ("kind: [\n", "state.yaml:"),

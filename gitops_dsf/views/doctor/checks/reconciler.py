@@ -37,8 +37,7 @@ def reconciler(facts: Facts) -> Iterator[Finding]:
         return
     if lease is None and pods:
         yield warning(
-            f"no reconciler ever led; pod {name_of(pods[0])} is there",
-            facts.on_hub("logs", "-l", POD_LABEL),
+            f"no reconciler ever led; pod {name_of(pods[0])} is there", facts.on_hub("logs", "-l", POD_LABEL)
         )
         return
     if lease is None:
