@@ -1,6 +1,4 @@
-"""ApplicationSets: which Placements they follow, and whether the reconciler completes their moves. Their
-Applications: one copy of a workload per cluster.
-"""
+"""ApplicationSets, what they follow, and their handovers; and their Applications, one copy per cluster."""
 
 import re
 from typing import Any, Final
@@ -55,9 +53,7 @@ class _Set(msgspec.Struct, frozen=True):
 
 
 class Handover(msgspec.Struct, frozen=True):
-    """How the reconciler completes the moves of an ApplicationSet: Argo CD never deletes its Applications, so
-    the reconciler may.
-    """
+    """How the reconciler completes moves of an ApplicationSet whose Applications Argo CD never deletes."""
 
     placement: str
     timeout: float
@@ -81,9 +77,7 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
     asked: bool = False
     """Whether the refresh annotation is present, which Argo CD removes once it has refreshed."""
     handover: Handover | None = None
-    """None if Argo CD or people delete its Applications, or if `obstacle` says why moves cannot
-    be completed.
-    """
+    """None if Argo CD or people delete its Applications, or because of `obstacle`."""
     obstacle: str = ""
     """Why moves are not completed although the strategy asks for it."""
     strategy: str | None = None
@@ -91,9 +85,7 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
     pulled: bool = False
     """Whether OCM's pull integration delivers its Applications."""
     error: str = ""
-    """Why Argo CD generates no Applications: the message of condition ErrorOccurred while it is True, else
-    empty.
-    """
+    """Why Argo CD generates no Applications: what condition ErrorOccurred says; empty if it is not True."""
 
     @property
     def rendered(self) -> bool:
@@ -102,9 +94,7 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
-    """Decodes an ApplicationSet from JSON, including nested generators (matrix, merge). Raises
-    msgspec.DecodeError.
-    """
+    """Decodes an ApplicationSet, also with nested generators. Raises msgspec.DecodeError."""
     item = msgspec.json.decode(raw, type=_Set)
     meta = item.metadata
     handover, obstacle = _handover(item)
@@ -127,9 +117,7 @@ def _error(found: Condition) -> str:
 
 
 def _handover(item: _Set) -> tuple[Handover | None, str]:
-    """Accepts only generators that are fully understood. One that filters or multiplies would generate other
-    Applications than the decision says.
-    """
+    """Accepts only generators that are understood: others might generate more or less than the decision."""
     meta, spec = item.metadata, item.spec
     if meta.annotation(STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deleting:
         return None, ""
@@ -240,9 +228,7 @@ class _Application(msgspec.Struct, frozen=True):
 
 
 class Application(msgspec.Struct, frozen=True, kw_only=True):
-    """The kept part of an Application: its destination and its state. Resources and history, most of the
-    object, are left out.
-    """
+    """The kept part of an Application, without resources and history, which are most of the object."""
 
     name: str
     uid: str
@@ -253,19 +239,13 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     application: str = ""
     """Value of the label gitops-dsf.io/application."""
     cluster: str = ""
-    """The destination cluster: from the annotation of OCM's pull integration, else the name or server of the
-    destination.
-    """
+    """The destination: by the annotation of OCM's pull integration, else its name or server."""
     health: str = ""
-    """Healthy, Progressing, Degraded, Suspended, Missing or Unknown; empty before Argo CD's
-    first comparison.
-    """
+    """Healthy, Progressing, Degraded, Suspended, Missing or Unknown; empty before the first comparison."""
     sync: str = ""
     """Synced, OutOfSync or Unknown; empty before Argo CD's first comparison."""
     phase: str = ""
-    """Phase of the last sync: Running, Terminating, Succeeded, Failed or Error; empty before
-    the first sync.
-    """
+    """Of the last sync: Running, Terminating, Succeeded, Failed or Error; empty before the first one."""
     prunes: bool = False
     """Whether deleting the Application deletes the workload."""
     deleting: bool = False

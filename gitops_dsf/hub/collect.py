@@ -1,6 +1,4 @@
-"""Collects many objects into one snapshot. An object that appears twice is an error, because it is unclear
-which one is right.
-"""
+"""Collects objects into one snapshot. One that appears twice is an error: it is unclear which is right."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -101,9 +99,7 @@ def collect(
 
 
 def whole(cluster: ManagedCluster) -> ManagedCluster:
-    """Marks absent labels, taints and claims as empty: the object came from an API server, so
-    they are known.
-    """
+    """Marks absent labels, taints and claims as known to be empty: an API server gave the object."""
     metadata = cluster.metadata
     if metadata.labels is None:
         metadata = msgspec.structs.replace(metadata, labels={})

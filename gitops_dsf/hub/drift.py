@@ -1,6 +1,4 @@
-"""Drift: whether a /config page still says what was accepted. A changed, added or dropped field
-has drifted.
-"""
+"""Drift: whether a /config page still says what was accepted, or changed, added or dropped a field."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -93,9 +91,7 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
 
 
 def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what to write to status.lastSyncedConfig: the page, and the accepted fields that it dropped, so
-    that the drop stays visible.
-    """
+    """What to write to status.lastSyncedConfig: the page, and accepted fields that it dropped."""
     found: dict[str, Any] = {}
     for field, value in sorted({**accepted, **page}.items()):
         *parents, leaf = field.split(".")

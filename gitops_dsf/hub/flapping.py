@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 WINDOW_SECONDS: Final = 3600.0
-"""A cluster that is chosen again this long after it was left counts as a return. A move costs an application
-a start on another cluster; nobody wants to pay for it twice in an hour.
-"""
+"""A cluster that is chosen again within this time counts as a return: nobody wants two starts an hour."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,10 +89,7 @@ def moves_back(found: Iterable[Return]) -> int:
 
 
 def largest_swing(before: Mapping[str, float], after: Mapping[str, float]) -> str | None:
-    """The name whose value changed most, the first of equal ones in order of name; None if none changed.
-
-    The values are a cluster's lead over another one in points, by scorer, at two changes of a decision.
-    """
+    """The name whose value changed most, the first of equal ones in order of name; None if none changed."""
     swings = {name: abs(after.get(name, 0.0) - before.get(name, 0.0)) for name in sorted({*before, *after})}
     best = max(swings, key=swings.__getitem__, default=None)
     return best if best is not None and swings[best] > 0 else None
@@ -105,8 +100,6 @@ Leads = Mapping[str, float]
 
 
 def cause_of(found: Sequence[Return], leads: Callable[[Return], tuple[Leads, Leads]]) -> str | None:
-    """The scorer behind most of the returns; None if no score changed. `leads` says by how much the cluster
-    led its rival when it was left, and when it was chosen again.
-    """
+    """The scorer behind most returns. `leads`: over the rival when it was left, and when chosen again."""
     causes = Counter(cause for each in found if (cause := largest_swing(*leads(each))) is not None)
     return min(causes, key=lambda name: (-causes[name], name), default=None)

@@ -210,9 +210,7 @@ def _periods(weekly: Weekly, days: Iterable[date]) -> Iterator[Period]:
 
 
 def _moments(day: date, clock: str, zone: str) -> tuple[float, float]:
-    """A local time by the clocks before a change, and by those after it: the same but for times that exist
-    twice or not at all.
-    """
+    """A local time by the clocks before a change and after it. Few times exist twice or not at all."""
     local = datetime.combine(day, time.fromisoformat(clock), ZoneInfo(zone))
     return local.timestamp(), local.replace(fold=1).timestamp()
 

@@ -1,6 +1,4 @@
-"""Metadata and conditions of objects, as far as they are used, and times as the API server writes them
-(metav1.Time): RFC 3339, UTC, whole seconds.
-"""
+"""Metadata and conditions of objects, and times as metav1.Time: RFC 3339, UTC, whole seconds."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
@@ -25,9 +23,7 @@ def moment_of(seconds: float) -> datetime:
 
 
 def timestamp(moment: datetime) -> str:
-    """Formats a time such as `2026-11-21T08:30:00Z`, without fractions of a second. The datetime must have a
-    time zone.
-    """
+    """Formats a time with a time zone such as `2026-11-21T08:30:00Z`, without fractions of a second."""
     return in_utc(moment).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -62,9 +58,7 @@ class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_default
 
 
 class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """Metadata of an object. It leaves out resourceVersion, so that objects that differ in nothing else are
-    equal.
-    """
+    """Metadata of an object, without resourceVersion: objects that differ in nothing else are equal."""
 
     name: Annotated[str, Meta(min_length=1)]
     namespace: str | None = None

@@ -1,6 +1,4 @@
-"""Names of labels, annotations, conditions and finalizers of Open Cluster Management, Argo CD
-and gitops-dsf.
-"""
+"""Names of labels, annotations, conditions and finalizers of OCM, Argo CD and gitops-dsf."""
 
 from typing import Final
 
@@ -14,17 +12,13 @@ DISABLE_ANNOTATION: Final = f"{OCM_GROUP}/experimental-scheduling-disable"
 AVAILABLE_CONDITION: Final = "ManagedClusterConditionAvailable"
 """On a ManagedCluster: whether its agent renews its lease (OCM api, cluster/v1 types.go)."""
 REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
-"""On an ApplicationSet: makes its controller reconcile at once
-(docs/contributing/behaviour.md#refresh-annotation).
-"""
+"""On an ApplicationSet: reconcile at once (docs/contributing/behaviour.md#refresh-annotation)."""
 APPLICATION_REFRESH_ANNOTATION: Final = "argocd.argoproj.io/refresh"
 """On an Application: Argo CD compares it at once and removes the annotation. Every value but `hard` asks for
 a normal refresh (docs/contributing/behaviour.md#refresh-annotation-of-an-application).
 """
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
-"""On an Application that OCM's pull integration delivers: its cluster. The destination in the spec is the
-hub.
-"""
+"""On an Application that OCM's pull integration delivers: its cluster. Its destination is the hub."""
 PULL_LABEL: Final = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
 """On an Application that OCM's pull integration delivers, and in the template of its ApplicationSet."""
 APPLICATION_LABEL: Final = "gitops-dsf.io/application"
@@ -51,9 +45,7 @@ MASKS_KEY: Final = "masks"
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 """ConfigMap in the hub namespace with the ledger of paced moves."""
 MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
-"""ConfigMap in the hub namespace with the maintenance of the fleet repository. Without it the reconciler
-leaves taints as they are.
-"""
+"""ConfigMap in the hub namespace with maintenance. Without it the reconciler leaves taints as they are."""
 MAINTENANCE_KEY: Final = "maintenance"
 """The only key of that ConfigMap, a JSON array; and the key of ConfigMap gitops-dsf-moves that says who is
 left on clusters that are drained.

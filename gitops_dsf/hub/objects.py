@@ -176,9 +176,7 @@ class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False, omit_d
 
 
 class ManagedCluster(Object, frozen=True, omit_defaults=True):
-    """A cluster, as far as it is known. In a snapshot, labels, taints, claims and resources can be None: not
-    known.
-    """
+    """A cluster. Labels, taints, claims and resources can be None in a snapshot: not known."""
 
     spec: ManagedClusterSpec | None = None
     status: ManagedClusterStatus | None = None
@@ -202,9 +200,7 @@ class ManagedCluster(Object, frozen=True, omit_defaults=True):
 
     @property
     def unreachable(self) -> bool:
-        """Whether OCM reports the cluster as unavailable. A missing condition does not count as
-        unavailable.
-        """
+        """Whether OCM reports the cluster as unavailable. A missing condition does not say so."""
         return self.condition(AVAILABLE_CONDITION).status in {"False", "Unknown"}
 
     @property

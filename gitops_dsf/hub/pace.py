@@ -89,10 +89,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 def paced_ranking(item: Placement) -> PacedRanking | None:
-    """What people wrote about a paced Placement; None if it is not paced.
-
-    Raises msgspec.DecodeError if the annotation is none of ours.
-    """
+    """None if it is not paced. Raises msgspec.DecodeError if the annotation is none of ours."""
     text = item.metadata.annotation(PACE_ANNOTATION)
     return msgspec.json.decode(text, type=PacedRanking) if text else None
 

@@ -1,6 +1,4 @@
-"""What a Placement asks for: the scores it ranks by, and the clusters that its predicates let pass. What was
-decided: OCM splits a decision into pages; the decision is the set of clusters of all pages.
-"""
+"""What a Placement asks for, and what was decided: the set of clusters of all pages of a decision."""
 
 from __future__ import annotations
 
@@ -167,9 +165,7 @@ def _without_scores(predicate: ClusterPredicate) -> ClusterPredicate:
 
 
 def resources_read(item: Placement) -> frozenset[str] | None:
-    """Names of the AddOnPlacementScores that prioritizers and predicates read; None means any, because an
-    expression computes the name.
-    """
+    """Names of the AddOnPlacementScores that it reads; None means any, because an expression computes it."""
     found = {each.resource for each in ranked_by(item)}
     for text in expressions(item):
         names = scores_named(text)

@@ -1,6 +1,4 @@
-"""What the hub says of a program that runs there: why its pods do not run, as the kubelet and the scheduler
-say it, and who leads, by a Lease (coordination.k8s.io/v1), for readers that take no part in the election.
-"""
+"""Why the pods of a program on the hub do not run, and who leads by a Lease (coordination.k8s.io/v1)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

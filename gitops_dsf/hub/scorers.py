@@ -172,17 +172,13 @@ class _Synced(Struct, frozen=True):
 
 
 def counted_span(published: tuple[int, int], default_score: int | None) -> tuple[int, int]:
-    """The lowest and highest score that OCM can count, by the ends of what is published. A missing score
-    counts as 0.
-    """
+    """The lowest and highest score that OCM can count. A missing score counts as 0."""
     values = (*published, default_score or 0, 0)
     return min(values), max(values)
 
 
 class DynamicScorer(Object, frozen=True):
-    """A scorer. Its properties are the effective values: where the spec leaves a field open, the /config page
-    sets it.
-    """
+    """A scorer. Its properties are effective: where the spec leaves a field open, /config sets it."""
 
     spec: ScorerSpec
     status: dict[str, Any] = {}
@@ -277,9 +273,7 @@ class DynamicScorer(Object, frozen=True):
 
     @property
     def last_synced(self) -> dict[str, Any]:
-        """The last /config that was read, including fields dropped since it was accepted; empty if it is not
-        known.
-        """
+        """The last /config that was read, with fields dropped since then; empty if it is not known."""
         found = self.status.get("lastSyncedConfig")
         return found if isinstance(found, dict) else {}
 

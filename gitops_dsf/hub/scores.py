@@ -62,9 +62,7 @@ class AddOnPlacementScore(Struct, frozen=True, gc=False):
 
 
 class BareScore(Struct, frozen=True, gc=False):
-    """What is read of an AddOnPlacementScore that cannot be decoded. The API server accepts a validUntil that
-    is no time, such as one in the year 0 or with the offset +99:99. Such a score does not count.
-    """
+    """What is read of a score with a validUntil that is no time, which API servers accept. It counts as 0."""
 
     metadata: ScoreMetadata
 
@@ -74,9 +72,7 @@ class OwnedScoreMetadata(ScoreMetadata, frozen=True, gc=False, rename={"managed_
 
 
 class OwnedScore(Struct, frozen=True, gc=False):
-    """An AddOnPlacementScore with its managedFields, which cost as much to decode as the rest
-    of the object.
-    """
+    """An AddOnPlacementScore with its managedFields, which cost as much to decode as all the rest."""
 
     metadata: OwnedScoreMetadata
     status: ScoreStatus | None = None
@@ -121,9 +117,7 @@ Scores = Mapping[str, Mapping[str, Score]]
 
 
 MOST_KEPT: Final = 100_000
-"""How many different contents are remembered. A scorer with one item has 200 values, one with an item per
-node many more.
-"""
+"""Contents that are remembered. A scorer with one item has 200 values, one with one per node many more."""
 
 
 class Interner:
@@ -177,9 +171,7 @@ def score_of(
 Moment = TypeVar("Moment", float, datetime)
 
 GRACE_SECONDS: Final = 120.0
-"""How long a new scorer, cluster or add-on may take to publish. The kubelet alone takes 60 to 90 s to show
-the agent a new entry.
-"""
+"""How long something new may take to publish. The kubelet alone takes 60 to 90 s to show an entry."""
 GRACE_INTERVALS: Final = 2
 EXPIRING_SHARE: Final = 0.25
 """A score is expiring when less than this share of its TTL is left. Agents renew at half."""
@@ -212,16 +204,12 @@ DEAD: Final = frozenset({State.EXPIRED, State.EMPTY})
 
 
 def expired(valid_until: Moment | None, now: Moment) -> bool:
-    """Whether OCM no longer counts a score. As in Go's now.After(validUntil), the score still counts at
-    validUntil itself.
-    """
+    """Whether OCM no longer counts a score. At validUntil itself it still does (now.After in Go)."""
     return valid_until is not None and now > valid_until
 
 
 def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float) -> State:
-    """The state of a published score. Times are seconds since 1970; `filled` says whether it has at least one
-    item.
-    """
+    """The state of a published score. Times are seconds since 1970; `filled`: it has an item."""
     if not filled:
         return State.EMPTY
     if valid_until is None:
@@ -237,7 +225,5 @@ def grace(interval: float) -> float:
 
 
 def state_of_absent(*, since: float, interval: float, now: float) -> State:
-    """The state when nothing is published. `since` is the latest creation time of the scorer, the cluster and
-    the add-on.
-    """
+    """The state when nothing is published. `since`: when the last of scorer, cluster and add-on was made."""
     return State.WAITING if now < since + grace(interval) else State.MISSING

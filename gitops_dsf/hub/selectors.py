@@ -1,6 +1,4 @@
-"""Label selectors as Kubernetes evaluates them (metav1.LabelSelectorAsSelector, labels.NewRequirement), and
-an index by label (or claim) for thousands of clusters.
-"""
+"""Label selectors as Kubernetes evaluates them, and an index by label for thousands of clusters."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A compiled selector: all requirements must match. `nothing` is the selector of a nil pointer in Go,
-    which matches no object.
-    """
+    """A compiled selector: all requirements must match. `nothing`, a nil pointer in Go, matches no object."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
@@ -135,9 +131,7 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
 
 
 def lenient_selector(selector: LabelSelector | None) -> Selector:
-    """Like compile_selector, but an invalid selector matches nothing. A hub's API server stores
-    some of them.
-    """
+    """Like compile_selector, but an invalid selector, which API servers may store, matches nothing."""
     try:
         return compile_selector(selector)
     except SelectorError:

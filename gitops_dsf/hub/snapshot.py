@@ -22,9 +22,7 @@ class SnapshotError(GitopsDsfError):
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A hub at one moment, as far as it is known. Mappings are keyed by name; nothing depends on the order of
-    files.
-    """
+    """A hub at one moment, as far as it is known. Mappings are keyed by name."""
 
     origin: str
     """Where it was read from, for people: a path, a branch or a kubeconfig context."""

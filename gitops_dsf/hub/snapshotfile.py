@@ -1,6 +1,4 @@
-"""The file format of snapshots, kind HubSnapshot (docs/decisions/preview.md). Each document holds any of the
-sections; a folder is the union of its documents.
-"""
+"""The file format of snapshots (docs/decisions/preview.md). A folder is the union of its documents."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -62,9 +60,7 @@ class DecisionEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is known of a ManagedCluster. An absent section is not known; an empty one is known
-    to be empty.
-    """
+    """What is known of a ManagedCluster. An absent section is not known; an empty one is known."""
 
     labels: dict[str, str] | None = None
     taints: tuple[Taint, ...] | None = None
@@ -84,9 +80,7 @@ class HubSnapshot(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     observed_at: Timestamp | None = None
     """When the newest object of this document was observed, in RFC 3339."""
     scores: dict[Name, msgspec.Raw] = {}
-    """Tables by name of the AddOnPlacementScore, then by cluster. A table is decoded when its name is
-    requested.
-    """
+    """Tables by name of the AddOnPlacementScore, then by cluster, decoded when the name is requested."""
     decisions: list[DecisionEntry] = []
     clusters: dict[Name, ClusterEntry] = {}
     metadata: dict[str, Any] = {}

@@ -106,9 +106,7 @@ class TargetClusters:
         return self.masks is not None
 
     def since(self, cluster: str, scorer: DynamicScorer) -> float:
-        """Since when the cluster exists, in seconds since 1970; where an agent runs the scorer, since when
-        its add-on exists, too.
-        """
+        """Seconds since 1970 when the cluster, and its add-on if agents run the scorer, were made."""
         return (self._joined if scorer.on_hub else self._since).get(cluster, 0.0)
 
     def masked(self, score_name: str) -> frozenset[str]:
@@ -118,9 +116,7 @@ class TargetClusters:
         )
 
     def selected(self, scorer: DynamicScorer) -> frozenset[str]:
-        """Clusters that the scorer's selector matches, masked or not; where agents run the scorer, only those
-        that have one.
-        """
+        """Clusters that its selector matches, masked or not; with an agent, if agents run it."""
         selector = scorer.spec.selector
         able = self._clusters.everything if scorer.on_hub else self._agents
         return able if selector is None else self._clusters.select(lenient_selector(selector)) & able

@@ -1,6 +1,4 @@
-"""URLs of scoring APIs and metric sources, the default paths of hosts that are named without one, and what
-kind of place a host is: the cluster itself, or a cloud's metadata service.
-"""
+"""URLs of scoring APIs, metric sources and git, and what kind of place a host is."""
 
 import ipaddress
 import re
@@ -105,9 +103,7 @@ _CARRY_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("::/96", "64:ff9b::/96", 
 
 
 def is_in_cluster(host: str) -> bool:
-    """Whether a name belongs to a Service: `x.y.svc`, `x.y.svc.cluster.local`, or a name without a dot, which
-    cluster DNS completes.
-    """
+    """Whether a name is one of a Service: `x.y.svc`, `x.y.svc.cluster.local`, or without a dot."""
     name = host.rstrip(".").lower()
     return _address(name) is None and ("." not in name or name.endswith((".svc", ".svc.cluster.local")))
 
@@ -122,9 +118,7 @@ def is_local(host: str) -> bool:
 
 
 def is_metadata(host: str) -> bool:
-    """Whether a host is link-local or a cloud's metadata service, which hands out credentials
-    of the machine.
-    """
+    """Whether a host is link-local or a cloud's metadata service, which gives out a machine's credentials."""
     name = host.rstrip(".").lower()
     if name in _METADATA_NAMES:
         return True
@@ -142,9 +136,7 @@ def may_get_credentials(host: str, *, allowed: Iterable[str], own: bool) -> bool
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Parses an address in any spelling that the resolver accepts: 169.254.169.254, 2852039166, 0xa9fea9fe,
-    169.254.43518, fe80::1%eth0.
-    """
+    """Parses an address in any spelling that resolvers accept: 2852039166, 169.254.43518, fe80::1%eth0."""
     if ":" in name:
         try:
             return _meant(ipaddress.IPv6Address(name.partition("%")[0]))

@@ -1,4 +1,1 @@
-"""Reads a hub, or files that hold what one had.
-
-`files` works without the extra `live`, so nothing is imported here.
-"""
+"""Reads a hub, or files that hold what one had. Without the extra `live`, `files` can be imported."""

@@ -1,6 +1,4 @@
-"""Reads snapshots and other objects from a file, a folder, or contents from git: YAML by the loader of
-repositories, and JSON without decoding it.
-"""
+"""Reads snapshots and other objects from files and git: YAML as repositories, JSON without decoding it."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -83,9 +81,7 @@ def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: in
 
 
 def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapshot:
-    """Reads a file, or every YAML and JSON file below a folder. If `resources` is given, reads only scores
-    with these names. Raises SnapshotError.
-    """
+    """Reads a file, or all below a folder; only scores with these names, if given. Raises SnapshotError."""
     if path.is_dir():
         return collect(_folder(path), origin=str(path), resources=resources)
     return collect(documents(_content(path), file=str(path)), origin=str(path), resources=resources)
@@ -94,9 +90,7 @@ def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapsho
 def from_contents(
     contents: Iterable[tuple[str, bytes]], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
-    """Reads contents with their paths, one after another. If `resources` is given, reads only scores with
-    these names. Raises SnapshotError.
-    """
+    """Reads contents with their paths; only scores with these names, if given. Raises SnapshotError."""
     found = (
         document
         for path, content in contents

@@ -50,9 +50,7 @@ def tell(line: str) -> None:
 
 
 def current_context(kubeconfig: Path | None = None) -> str | None:
-    """The current context of the kubeconfig; None if there is none. Raises HubError when it cannot be
-    read.
-    """
+    """The current context of the kubeconfig; None without one. Raises HubError if it cannot be read."""
     try:
         return _current_context(kubeconfig)
     except AccessError as error:
@@ -75,9 +73,7 @@ class Hub:
         quiet_seconds: float = QUIET_SECONDS,
         say: Callable[[str], None] = tell,
     ) -> None:
-        """Raises HubError when the kubeconfig cannot be used. Says so when the hub is silent for longer than
-        `quiet_seconds`.
-        """
+        """Raises HubError. Says when the hub is silent for longer than `quiet_seconds`."""
         self.context = context
         load = Kubeconfig(path=kubeconfig, context=context).load
         try:
@@ -102,9 +98,7 @@ class Hub:
 
     @property
     def clock_offset(self) -> float | None:
-        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer with a
-        Date header.
-        """
+        """Seconds by which the hub's clock is ahead of ours; None before the first Date header."""
         return self._server.clock.offset
 
     def now(self) -> datetime:
@@ -157,9 +151,7 @@ class Hub:
         name: str = "",
         metadata_only: bool = False,
     ) -> tuple[T, ...] | Unread:
-        """Returns every object of `items`, each reduced by `project` while its page is read. Raises HubError
-        when the hub does not answer.
-        """
+        """Every object of `items`, each reduced by `project` while its page is read. Raises HubError."""
         query = {
             **({"labelSelector": labels} if labels else {}),
             **({"fieldSelector": f"metadata.name={name}"} if name else {}),
@@ -246,9 +238,7 @@ def whole(raw: msgspec.Raw) -> Object:
 
 
 def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
-    """Reads every object of IMPORTED, in all namespaces. Raises HubError when the kubeconfig, the hub or the
-    permissions do not allow it.
-    """
+    """Reads every object of IMPORTED, in all namespaces. Raises HubError."""
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         return [
             # In a typed list, the API server omits both from each item.

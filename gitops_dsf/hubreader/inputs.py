@@ -167,9 +167,7 @@ class _Scores:
     def __init__(
         self, *, needed: frozenset[str] | None, resources: Collection[str] | None = None, owners: bool = False
     ) -> None:
-        """`needed`: the names that are read. `resources`: the names that scorers publish. `owners`: also
-        which other programs write scores.
-        """
+        """`resources`: names that scorers publish. `owners`: also which other programs write scores."""
         self._resources, self._needed = resources, needed
         self._page: type[Page] = _OwnedPage if owners else _Page
         self._model: type[AddOnPlacementScore | OwnedScore] = OwnedScore if owners else AddOnPlacementScore
@@ -184,9 +182,7 @@ class _Scores:
         self.contested: list[tuple[str, str, str]] = []
 
     def read(self, hub: Hub) -> Unread | None:
-        """Reads them, a few names one by one, because a hub has hundreds of scores for each name. Returns why
-        a list could not be read.
-        """
+        """A few names are read one by one. Returns why a list could not be read."""
         names, needed = [""], self._needed
         if needed is not None and len(needed) <= BY_NAME and (total := hub.count(SCORES)) is not None:
             names, self.skipped = sorted(needed), total

@@ -29,9 +29,7 @@ from dsf_runtime.calls import excerpt
 
 @dataclass(frozen=True, kw_only=True)
 class Kubeconfig:
-    """A kubeconfig file and one of its contexts. Without a path it is what kubectl would use, without a
-    context the current one.
-    """
+    """A kubeconfig and one of its contexts; without them what kubectl would use."""
 
     path: Path | None = None
     context: str | None = None

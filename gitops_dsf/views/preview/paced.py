@@ -176,9 +176,7 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def paced_change(change: Transition) -> PacedChange | None:
-    """The paced moves that follow from where the change itself leads to. None without a pace, or if they stay
-    equal.
-    """
+    """The paced moves that follow the change itself. None without a pace, or if they stay equal."""
     base, head, ledger = change.base, change.head, change.ledger
     if head.resolved.repository.spec.pace is None:
         return None

@@ -20,9 +20,7 @@ ABSENT: Final = None
 
 
 class FieldChange(Struct, frozen=True, kw_only=True):
-    """One field: its path (such as `source.params.query`), and its value before and after; None if it is
-    missing.
-    """
+    """A field: its path, such as `source.params.query`, and its values; None if it is missing."""
 
     path: str
     before: Any

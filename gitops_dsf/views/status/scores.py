@@ -44,9 +44,7 @@ class ScorerView:
     published: Mapping[str, Score]
     """By cluster, in any state."""
     expected: frozenset[str]
-    """Clusters where the scorer should run and publish. Suspended by the reconciler, scores stay until they
-    expire; suspended in git, they are removed.
-    """
+    """Clusters where it should publish. Suspended in git its scores are removed, else they expire."""
     masked: frozenset[str]
     """Clusters that its selector matches and masks exclude."""
     targets: TargetClusters
