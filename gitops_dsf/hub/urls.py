@@ -2,7 +2,6 @@
 
 import ipaddress
 import re
-import socket
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
@@ -100,6 +99,7 @@ _METADATA_ADDRESSES: Final = frozenset(
 """
 _CARRY_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")))
 """Networks whose last 32 bits are the IPv4 address that is meant: the old compatible form, and NAT64."""
+_NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]+")
 
 
 def is_in_cluster(host: str) -> bool:
@@ -142,10 +142,18 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
             return _meant(ipaddress.IPv6Address(name.partition("%")[0]))
         except ValueError:
             return None
-    try:
-        return ipaddress.IPv4Address(socket.inet_aton(name))
-    except (OSError, ValueError):
+    parts = name.split(".")
+    if len(parts) > 4 or not all(map(_NUMBER.fullmatch, parts)):
         return None
+    try:
+        *first, last = (int(part, _base(part)) for part in parts)
+        return ipaddress.IPv4Address(bytes(first) + last.to_bytes(4 - len(first)))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _base(number: str) -> int:
+    return 16 if number[:2].lower() == "0x" else 8 if number.startswith("0") else 10
 
 
 def _meant(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
