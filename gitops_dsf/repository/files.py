@@ -128,8 +128,8 @@ def read_text(root: Path, file: str) -> str:
         raise RepositoryError(f"{file} cannot be read: {error}") from error
 
 
-def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:
-    """Writes files by path relative to the repository. Creates missing folders.
+def write_files(root: Path, files: Mapping[str, str | bytes | None]) -> None:
+    """Writes files by path relative to the repository, in new folders too; None removes one that is there.
 
     Raises RepositoryError when a file cannot be written or a symbolic link leads out of the repository. Files
     that were written before the error stay.
@@ -139,17 +139,11 @@ def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:
         path = root / file
         if not path.resolve().is_relative_to(inside):
             raise RepositoryError(f"{file} leads out of the repository; replace the symbolic link")
-        write_file(path, content)
-
-
-def remove_files(root: Path, files: Iterable[str]) -> None:
-    """Removes files by path relative to the repository. One that is gone already is no error.
-
-    Raises RepositoryError when a file cannot be removed.
-    """
-    for file in sorted(files):
+        if content is not None:
+            write_file(path, content)
+            continue
         try:
-            (root / file).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
         except OSError as error:
             raise RepositoryError(f"{file} cannot be removed: {error.strerror or error}") from error
 
@@ -163,19 +157,14 @@ def write_file(path: Path, content: str | bytes) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o7777 if target.exists() else _NEW_FILE_MODE
-        _replace(target, content.encode() if isinstance(content, str) else content, mode)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".tmp")
+        new = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+            new.chmod(mode)
+            new.replace(target)
+        finally:
+            new.unlink(missing_ok=True)
     except OSError as error:
         raise RepositoryError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _replace(target: Path, content: bytes, mode: int) -> None:
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(name).chmod(mode)
-        Path(name).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink(missing_ok=True)
-        raise

@@ -20,7 +20,7 @@ from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.reconciler.git.clone import run
 from gitops_dsf.reconciler.git.credentials import GitError
-from gitops_dsf.repository.files import remove_files, write_files
+from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile
@@ -147,8 +147,7 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     if mistakes or not files:
         why = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
         return Change(why=why, known=known)
-    write_files(root, {file: text for file, text in files.items() if text is not None})
-    remove_files(root, [file for file, text in files.items() if text is None])
+    write_files(root, files)
     details = _details(found, leaving)
     return Change(
         files=sorted(files),

@@ -5,8 +5,7 @@ functions exist; they are listed here to suggest one for a misspelt name.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import promql_parser
 
@@ -26,18 +25,12 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token and its 0-based offset. `kind` is string, duration, number, name, operator, or bad."""
 
     kind: str
     text: str
     offset: int
-
-    @property
-    def end(self) -> int:
-        """Offset after the token."""
-        return self.offset + len(self.text)
 
 
 def tokens(text: str, *, most: int) -> list[Token]:
@@ -107,54 +100,46 @@ _RANGE_RESULTS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Mistake:
+class Mistake(NamedTuple):
     """A mistake in an expression, and its 0-based character offset."""
 
     kind: str
     """`syntax`; `function`: Prometheus has no such function; `renamed`: only older versions of it have the
     function; or `result`: a range query cannot return it.
     """
-    message: str
     offset: int
+    message: str
     hint: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """The tree of an expression that parses; None otherwise and after an unknown function."""
 
     tree: Any
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[Mistake, ...] = ()
 
 
 def check(text: str) -> Checked:
     """Parses one expression (not a `;` list). Never raises."""
     if len(text) > MAX_EXPRESSION:
         message = f"more than {MAX_EXPRESSION} characters in one expression"
-        mistake = Mistake(kind="syntax", message=message, offset=MAX_EXPRESSION, hint="use recording rules")
-        return Checked(tree=None, mistakes=(mistake,))
+        return Checked(None, (Mistake("syntax", MAX_EXPRESSION, message, "use recording rules"),))
     words = tokens(text, most=MAX_WORDS + 1)
     text = _without_raw_backslashes(text, words)
     refused = _too_much(words)
     if refused is not None:
-        return Checked(tree=None, mistakes=(refused,))
+        return Checked(None, (refused,))
     try:
         tree = _parse(text)
     except ValueError as error:
-        return Checked(tree=None, mistakes=_mistakes(text, words, printable(error, most=200)))
+        return Checked(None, (_mistake(text, words, printable(error, most=200)),))
     result = _RANGE_RESULTS.get(type(tree).__name__)
     if result is not None:
         message = f"the query returns {result}, and needs to return an instant vector or a number"
-        hint = (
-            "wrap it in a function such as rate(...) or avg_over_time(...)"
-            if result == "a range vector"
-            else ""
-        )
-        return Checked(
-            tree=None, mistakes=(Mistake(kind="result", message=message, offset=_first(words), hint=hint),)
-        )
-    return Checked(tree=tree, mistakes=())
+        wrap = "wrap it in a function such as rate(...) or avg_over_time(...)"
+        hint = wrap if result == "a range vector" else ""
+        return Checked(None, (Mistake("result", _first(words), message, hint),))
+    return Checked(tree)
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
@@ -173,7 +158,9 @@ def _without_raw_backslashes(text: str, words: list[Token]) -> str:
         return text
     for word in words:
         if word.kind == "string" and word.text[0] == "`" and "\\" in word.text:
-            text = f"{text[: word.offset]}`{'x' * (len(word.text) - 2)}`{text[word.end :]}"
+            text = (
+                f"{text[: word.offset]}`{'x' * (len(word.text) - 2)}`{text[word.offset + len(word.text) :]}"
+            )
     return text
 
 
@@ -195,30 +182,22 @@ def _first(words: list[Token]) -> int:
 
 def _too_much(words: list[Token]) -> Mistake | None:
     if len(words) > MAX_WORDS:
-        return Mistake(
-            kind="syntax",
-            message=f"more than {MAX_WORDS} words in one expression",
-            offset=words[MAX_WORDS].offset,
-            hint="split it, or use a recording rule",
-        )
+        message = f"more than {MAX_WORDS} words in one expression"
+        return Mistake("syntax", words[MAX_WORDS].offset, message, "split it, or use a recording rule")
     depth = signs = 0
     for word in words:
         depth += (word.text in {"(", "[", "{"}) - (word.text in {")", "]", "}"} and depth > 0)
         signs = signs + 1 if word.text in {"+", "-"} else 0
         if depth > MAX_DEPTH or signs > MAX_DEPTH:
-            return Mistake(
-                kind="syntax",
-                message=f"more than {MAX_DEPTH} levels of brackets or signs",
-                offset=word.offset,
-                hint="simplify it, or use a recording rule",
-            )
+            message = f"more than {MAX_DEPTH} levels of brackets or signs"
+            return Mistake("syntax", word.offset, message, "simplify it, or use a recording rule")
     return None
 
 
-def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...]:
+def _mistake(text: str, words: list[Token], message: str) -> Mistake:
     unknown = _UNKNOWN_FUNCTION.search(message)
     if unknown is not None:
-        return _unknown_functions(words, unknown[1])
+        return _unknown_function(words, unknown[1])
     escape = next((place for word in words if (place := _bad_escape(word)) is not None), None)
     if escape is not None and "escape" in message:
         hint = f"write \\\\{text[escape + 1]}, or the whole string in back-quotes"
@@ -226,7 +205,7 @@ def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...
     else:
         matrix = "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)"
         hint, offset = matrix if "got matrix" in message else "", _culprit(text, words, message)
-    return (Mistake(kind="syntax", message=message, offset=offset, hint=hint),)
+    return Mistake("syntax", offset, message, hint)
 
 
 def _culprit(text: str, words: list[Token], message: str) -> int:
@@ -240,12 +219,11 @@ def _culprit(text: str, words: list[Token], message: str) -> int:
     return next((word.offset for word in words if said and word.text.startswith(said)), _first(words))
 
 
-def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:
+def _unknown_function(words: list[Token], name: str) -> Mistake:
     offset = next((word.offset for word in words if word.text == name), _first(words))
     if name in RENAMED:
-        message, hint = f"{name} has another name since Prometheus 3", f"write {RENAMED[name]}"
-        return (Mistake(kind="renamed", message=message, offset=offset, hint=hint),)
-    message = f"the function {name} is not known"
+        message = f"{name} has another name since Prometheus 3"
+        return Mistake("renamed", offset, message, f"write {RENAMED[name]}")
     hint = did_you_mean(name, FUNCTIONS | AGGREGATIONS)
     hint = hint or "check its spelling; if the source is no Prometheus, write source.dialect: Other"
-    return (Mistake(kind="function", message=message, offset=offset, hint=hint),)
+    return Mistake("function", offset, f"the function {name} is not known", hint)

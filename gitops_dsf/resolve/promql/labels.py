@@ -7,8 +7,9 @@ aggregation words of the text, and so are operators and functions.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gitops_dsf.resolve.promql.check import AGGREGATIONS, BINARY, Token, tokens
 
@@ -96,7 +97,7 @@ def _aggregation(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_p
         listed = frozenset(tree.modifier.labels)
         result = inner.only(listed) if str(tree.modifier.type).endswith("By") else inner.minus(listed)
     if name == "count_values" and tree.param is not None:
-        result = result.plus(frozenset({str(getattr(tree.param, "val", ""))}))
+        result = result.plus(frozenset({_text(tree.param)}))
     return result
 
 
@@ -125,26 +126,19 @@ def _call(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser e
     if name in {"scalar", "time", "vector", "pi"}:
         return _NONE
     if name in {"label_replace", "label_join"} and len(tree.args) > 1:
-        return (vectors[0] if vectors else _ANY).plus(frozenset({str(getattr(tree.args[1], "val", ""))}))
+        return (vectors[0] if vectors else _ANY).plus(frozenset({_text(tree.args[1])}))
     if name in {"absent", "absent_over_time", "info"} or not vectors:
         return _ANY
-    result = vectors[0]
-    for other in vectors[1:]:
-        result = result.either(other)
-    return result
+    return reduce(_Labels.either, vectors)
 
 
 _CHILDREN = ("expr", "lhs", "rhs", "vector_selector", "param")
 
 
-def history_seconds(tree: Any) -> int:  # noqa: ANN401 - a promql_parser expression
+def history_seconds(tree: Any, depth: int = 0) -> int:  # noqa: ANN401 - a promql_parser expression
     """The seconds of ranges, subqueries and offsets together, along the longest branch. An `@` with a time of
     its own is ignored: no retention would help.
     """
-    return _seconds(tree, 0)
-
-
-def _seconds(tree: Any, depth: int) -> int:  # noqa: ANN401 - a promql_parser expression
     if depth > MAX_DEPTH:
         return 0
     own = sum(
@@ -152,15 +146,14 @@ def _seconds(tree: Any, depth: int) -> int:  # noqa: ANN401 - a promql_parser ex
     )
     children = [child for name in _CHILDREN if (child := getattr(tree, name, None)) is not None]
     children += getattr(tree, "args", None) or []
-    return max(own, 0) + max((_seconds(child, depth + 1) for child in children), default=0)
+    return max(own, 0) + max((history_seconds(child, depth + 1) for child in children), default=0)
 
 
 _UNLABELLED: Final = frozenset({"scalar", "vector", "absent", "absent_over_time"})
 """Functions whose result does not have the labels of their argument."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """A clause that mixes clusters: its 0-based character offset, what it does, and what to write instead."""
 
     offset: int
@@ -173,13 +166,7 @@ def mixing_clauses(text: str, tree: Any, label: str, *, most: int) -> list[Claus
     walk = _Walk(tokens(text, most=most))
     found = sorted(walk.visit(tree, label, 0), key=lambda clause: clause.offset)
     if not found and not can_have(tree, label):
-        found = [
-            Clause(
-                offset=0,
-                message=f"the result has no label {label}",
-                hint=f"keep the label {label} of the series",
-            )
-        ]
+        found = [Clause(0, f"the result has no label {label}", f"keep the label {label} of the series")]
     return found
 
 
@@ -187,24 +174,22 @@ class _Walk:
     """One walk through the tree in the order of the text."""
 
     def __init__(self, words: Sequence[Token]) -> None:
-        self._aggregations = _offsets(_calls(words, AGGREGATIONS))
-        self._functions = {name: _offsets(_calls(words, {name})) for name in _UNLABELLED}
-        self._operators = _offsets(_binary_operators(words))
+        self._aggregations = _calls(words, AGGREGATIONS)
+        self._functions = {name: _calls(words, {name}) for name in _UNLABELLED}
+        self._operators = _binary_operators(words)
 
     def visit(self, tree: Any, label: str, depth: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
         if depth > MAX_DEPTH:
             return
         match type(tree).__name__:
             case "AggregateExpr":
-                offset = next(self._aggregations, 0)
-                yield from _mixing_aggregation(tree, label, offset)
+                yield from _grouping(tree, label, next(self._aggregations, 0))
                 if tree.param is not None:
                     yield from self.visit(tree.param, label, depth + 1)
                 yield from self.visit(tree.expr, label, depth + 1)
             case "BinaryExpr":
                 yield from self.visit(tree.lhs, label, depth + 1)
-                offset = next(self._operators, 0)
-                yield from _matching(tree, label, offset)
+                yield from _matching(tree, label, next(self._operators, 0))
                 yield from self.visit(tree.rhs, label, depth + 1)
             case "Call":
                 yield from self._call(tree, label, depth)
@@ -214,11 +199,9 @@ class _Walk:
     def _call(self, tree: Any, label: str, depth: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
         name = tree.func.name
         if name in _UNLABELLED:
-            yield Clause(
-                offset=next(self._functions[name], 0),
-                message=f"the result of {name}() has no label {label}",
-                hint=f"write an expression that keeps the label {label}",
-            )
+            message = f"the result of {name}() has no label {label}"
+            hint = f"write an expression that keeps the label {label}"
+            yield Clause(next(self._functions[name], 0), message, hint)
         arguments = list(tree.args)
         if name == "label_replace" and len(arguments) > 3 and _text(arguments[1]) == label:
             # The label is made from another one, which must name the cluster then.
@@ -229,7 +212,7 @@ class _Walk:
             yield from self.visit(argument, label, depth + 1)
 
 
-def _mixing_aggregation(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
+def _grouping(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
     modifier = tree.modifier
     listed = frozenset() if modifier is None else frozenset(modifier.labels)
     by = modifier is None or str(modifier.type).endswith("By")
@@ -246,7 +229,7 @@ def _mixing_aggregation(tree: Any, label: str, offset: int) -> Iterator[Clause]:
         if by
         else f"remove {label} from without ({', '.join(modifier.labels)})"
     )
-    yield Clause(offset=offset, message=f"{name} {does}", hint=hint)
+    yield Clause(offset, f"{name} {does}", hint)
 
 
 def _matching(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
@@ -259,37 +242,29 @@ def _matching(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: 
         return
     kind = "on" if on else "ignoring"
     hint = f"write on ({', '.join([label, *listed])})" if on else f"remove {label} from ignoring (...)"
-    yield Clause(
-        offset=offset,
-        message=f"{kind} ({', '.join(listed)}) compares series of different clusters",
-        hint=hint,
-    )
+    yield Clause(offset, f"{kind} ({', '.join(listed)}) compares series of different clusters", hint)
 
 
 def _text(tree: Any) -> str:  # noqa: ANN401 - a promql_parser expression
     return str(getattr(tree, "val", ""))
 
 
-def _offsets(words: Iterator[Token]) -> Iterator[int]:
-    return (word.offset for word in words)
-
-
-def _calls(words: Sequence[Token], names: frozenset[str] | set[str]) -> Iterator[Token]:
-    """Names that are followed by a bracket or a grouping."""
+def _calls(words: Sequence[Token], names: frozenset[str] | set[str]) -> Iterator[int]:
+    """Offsets of names that are followed by a bracket or a grouping."""
     for word, after in pairwise(words):
         if (
             word.kind == "name"
             and word.text.lower() in names
             and after.text.lower() in {"(", "by", "without"}
         ):
-            yield word
+            yield word.offset
 
 
 _SIGNS: Final = frozenset({"+", "-"})
 
 
-def _binary_operators(words: Sequence[Token]) -> Iterator[Token]:
-    """Operators between two operands. Signs, and comparisons inside of braces, are none."""
+def _binary_operators(words: Sequence[Token]) -> Iterator[int]:
+    """Offsets of operators between two operands. Signs, and comparisons inside of braces, are none."""
     braces, ends_operand = 0, False
     for word in words:
         text = word.text.lower()
@@ -300,7 +275,7 @@ def _binary_operators(words: Sequence[Token]) -> Iterator[Token]:
             continue
         elif word.kind in {"operator", "name"} and text in BINARY and (text not in _SIGNS or ends_operand):
             ends_operand = False
-            yield word
+            yield word.offset
         else:
             ends_operand = text in {")", "]"} or (
                 word.kind != "operator" and text not in {"offset", "bool", "by", "without", "on", "ignoring"}

@@ -2,8 +2,9 @@
 not allowed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
@@ -64,29 +65,23 @@ def _peers(context: Context) -> Iterator[_Peer]:
     """Every base URL: those of scorers, and those of the variants of each MetricSource."""
     for scorer in context.scorers.values():
         spec, document = scorer.spec, scorer.declared.document
-        if spec.source.ref is None:
-            yield _Peer(
-                owner=scorer.name,
-                title="source",
-                section="source",
-                url=scorer.source_origin if scorer.source_type == "Prometheus" else "",
-                credentials=tuple(credentials(spec.source.auth)),
-                document=document,
-                path=("spec", "source"),
-                on_hub=spec.on_hub,
-            )
-        yield _Peer(
-            owner=scorer.name,
-            title="scoring",
-            section="scoring",
-            url=scorer.scoring_origin,
-            credentials=tuple(credentials(spec.scoring.auth)),
-            document=document,
-            path=("spec", "scoring"),
-            on_hub=spec.on_hub,
-        )
-    specs = [scorer.spec for scorer in context.scorers.values()]
-    on_hub = {spec.source.ref for spec in specs if spec.on_hub}
+        asked = scorer.source_origin if scorer.source_type == "Prometheus" else ""
+        for section, url, auth in (
+            ("source", asked, spec.source.auth),
+            ("scoring", scorer.scoring_origin, spec.scoring.auth),
+        ):
+            if section == "scoring" or spec.source.ref is None:
+                yield _Peer(
+                    owner=scorer.name,
+                    title=section,
+                    section=section,
+                    url=url,
+                    credentials=tuple(credentials(auth)),
+                    document=document,
+                    path=("spec", section),
+                    on_hub=spec.on_hub,
+                )
+    on_hub = {scorer.spec.source.ref for scorer in context.scorers.values() if scorer.spec.on_hub}
     for variant in context.source_variants:
         yield _Peer(
             owner=f"MetricSource {variant.source.name}",
@@ -110,22 +105,20 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     listed, pulling = spec.hub_scorer.secrets, _pull_secrets(spec)
     for peer in _peers(context):
         for item in peer.credentials:
+            what = f"{peer.title_of(item)}: Secret {item.secret}"
             if item.kind is Kind.ACCESS_TOKEN:
                 continue  # its Secret is that of the client
             if is_reserved(item.secret) or item.secret in pulling[peer.on_hub]:
-                yield codes.RESERVED_SECRET.at(
-                    peer.at(*item.path, "name"),
-                    f"{peer.title_of(item)}: Secret {item.secret} holds credentials for"
-                    f" {_owner(item.secret, spec)}, and no scorer may send it",
-                    f"make a Secret of its own for the {item.kind}, and name that",
-                )
-            elif peer.on_hub and item.secret and known and item.secret not in listed:
                 message = (
-                    f"{peer.title_of(item)}: Secret {item.secret} of the hub is not one that scorers may use"
-                    " there"
+                    f"{what} holds credentials for {_owner(item.secret, spec)}, and no scorer may send it"
                 )
+                hint = f"make a Secret of its own for the {item.kind}, and name that"
+            elif peer.on_hub and item.secret and known and item.secret not in listed:
+                message = f"{what} of the hub is not one that scorers may use there"
                 hint = f"add {item.secret} to spec.hubScorer.secrets in gitops-dsf.yaml"
-                yield codes.RESERVED_SECRET.at(peer.at(*item.path, "name"), message, hint)
+            else:
+                continue
+            yield codes.RESERVED_SECRET.at(peer.at(*item.path, "name"), message, hint)
 
 
 def _owner(secret: str, spec: FleetRepositorySpec) -> str:
@@ -134,16 +127,12 @@ def _owner(secret: str, spec: FleetRepositorySpec) -> str:
     return "git" if git is not None and git.name == secret else "the hub or a registry"
 
 
-def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, frozenset[str]]:
+def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, set[str]]:
     """Secrets for registries and git, by whether they are on the hub."""
     git = spec.reconciler.git_secret
-    hub = (
-        *spec.hub_scorer.image_pull_secrets,
-        *spec.reconciler.image_pull_secrets,
-        *([git.name] if git else ()),
-    )
+    hub = {*spec.hub_scorer.image_pull_secrets, *spec.reconciler.image_pull_secrets}
     some = (name for entry in spec.agent.rollout for name in entry.image_pull_secrets or ())
-    return {True: frozenset(hub), False: frozenset((*spec.agent.image_pull_secrets, *some))}
+    return {True: hub | ({git.name} if git else set()), False: {*spec.agent.image_pull_secrets, *some}}
 
 
 @needs(SETTINGS)
@@ -152,11 +141,11 @@ def pages_get_no_secret_of_others(context: Context) -> Iterator[Diagnostic]:
     spec, path = context.settings, ("spec", "reconciler", "configCredentials")
     for index, name in enumerate(spec.reconciler.config_credentials):
         if is_reserved(name) or name in _pull_secrets(spec)[True]:
-            yield codes.RESERVED_SECRET.at(
-                context.repository.at(*path, index),
-                f"Secret {name} holds credentials for {_owner(name, spec)}, and any scorer could name it",
-                "make a Secret of its own for the pages, and list that",
+            message = (
+                f"Secret {name} holds credentials for {_owner(name, spec)}, and any scorer could name it"
             )
+            hint = "make a Secret of its own for the pages, and list that"
+            yield codes.RESERVED_SECRET.at(context.repository.at(*path, index), message, hint)
 
 
 @needs("FleetRepository")
@@ -167,12 +156,12 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
         for item, may in sent_by_hub(scorer, context.settings):
             own = item.kind is Kind.CLIENT_SECRET or item.host == api
             if not may and not is_metadata(item.host) and not own:
-                yield codes.TOKEN_OUTSIDE.at(
-                    scorer.declared.at("spec", "configURL"),
+                message = (
                     f"the reconciler sends {item.host} no credentials of scoring.auth: the scoring API is at"
-                    " another host, and nobody allowed this one",
-                    _ALLOW.format(host=item.host),
+                    " another host, and nobody allowed this one"
                 )
+                position = scorer.declared.at("spec", "configURL")
+                yield codes.TOKEN_OUTSIDE.at(position, message, _ALLOW.format(host=item.host))
                 break
 
 
@@ -193,12 +182,10 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
                     message = f"{title} sends {item}: everybody on the way can read it"
                     yield codes.TOKEN_IN_CLEAR.at(position, message, f"write an https URL, or {allow}")
             elif not item.secret:
-                yield codes.POD_TOKEN_OUTSIDE.at(
-                    position,
-                    f"{title} sends {item}, outside of the cluster: it is good for the cluster's"
-                    " API server, too",
-                    f"name a token of its own with tokenSecretRef, or {allow}",
-                )
+                why = "it is good for the cluster's API server, too"
+                message = f"{title} sends {item}, outside of the cluster: {why}"
+                hint = f"name a token of its own with tokenSecretRef, or {allow}"
+                yield codes.POD_TOKEN_OUTSIDE.at(position, message, hint)
             else:
                 message = f"{title} sends {item}, a host outside of the cluster that is not allowed"
                 yield codes.TOKEN_OUTSIDE.at(position, message, allow)
@@ -240,45 +227,39 @@ def certificates_are_shown(context: Context) -> Iterator[Diagnostic]:
     for peer in _peers(context):
         for credential, item in peer.sent:
             if item.kind is Kind.CERTIFICATE and item.scheme == "http":
-                name = credential.path[-1]
                 message = f"{peer.title} has a client certificate, and its host has no https"
                 position = peer.document.key_at((*peer.path, *credential.path))
-                yield codes.CERTIFICATE_WITHOUT_TLS.at(
-                    position, message, f"write an https URL, or remove {name}"
-                )
+                hint = f"write an https URL, or remove {credential.path[-1]}"
+                yield codes.CERTIFICATE_WITHOUT_TLS.at(position, message, hint)
 
 
-def token_servers(context: Context) -> Iterator[tuple[str, str, Position]]:
+def token_servers(context: Context) -> Iterator[tuple[str, str, Callable[[], Position]]]:
     """The URL of each token server, its title, and its position."""
     for peer in _peers(context):
         for item in peer.credentials:
             if item.kind is Kind.CLIENT_SECRET:
                 path = (*item.path[:-1], "tokenURL")
-                yield item.url, f"{peer.title}.{dotted(path)}", peer.at(*path)
+                yield item.url, f"{peer.title}.{dotted(path)}", partial(peer.at, *path)
 
 
 def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
     """A cloud's metadata service gives credentials of the node to every process there."""
-    for scorer in context.scorers.values():
-        spec = scorer.spec
-        for field, url in (("source.host", spec.source.host), ("scoring.host", spec.scoring.host)):
-            if is_metadata(host_of(url)):
-                yield codes.METADATA_HOST.at(scorer.at(field), *_metadata(host_of(url)))
-        if is_metadata(host_of(spec.config_url)):
-            position = scorer.declared.at("spec", "configURL")
-            yield codes.METADATA_HOST.at(position, *_metadata(host_of(spec.config_url)))
-    for variant in context.source_variants:
-        host = host_of(variant.value.host)
-        if is_metadata(host):
-            yield codes.METADATA_HOST.at(variant.source.at(*variant.path, "host"), *_metadata(host))
-    for url, _, position in token_servers(context):
+    for url, position in _called(context):
         if is_metadata(host_of(url)):
-            yield codes.METADATA_HOST.at(position, *_metadata(host_of(url)))
+            message = (
+                f"{host_of(url)} is a link-local address or a cloud's metadata service, which is no metric"
+                " source, scoring API or token server"
+            )
+            yield codes.METADATA_HOST.at(position(), message, "write the name of the service")
 
 
-def _metadata(host: str) -> tuple[str, str]:
-    message = (
-        f"{host} is a link-local address or a cloud's metadata service, which is no metric source, scoring"
-        " API or token server"
-    )
-    return message, "write the name of the service"
+def _called(context: Context) -> Iterator[tuple[str, Callable[[], Position]]]:
+    """Every URL that is called, and where it is written, which is slow to find."""
+    for scorer in context.scorers.values():
+        yield scorer.spec.source.host, partial(scorer.at, "source.host")
+        yield scorer.spec.scoring.host, partial(scorer.at, "scoring.host")
+        yield scorer.spec.config_url, partial(scorer.declared.at, "spec", "configURL")
+    for variant in context.source_variants:
+        yield variant.value.host, partial(variant.source.at, *variant.path, "host")
+    for url, _, position in token_servers(context):
+        yield url, position

@@ -13,7 +13,8 @@ from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_error
 from gitops_dsf.repository.load import Document, Path, value_at
-from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.base import Authored, LabelSelector
+from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
 from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
@@ -38,10 +39,17 @@ def invalid_selectors(context: Context) -> list[Diagnostic]:
     Neither OCM's CRDs nor ours check these, and one invalid selector breaks the whole hub
     (docs/contributing/behaviour.md#invalid-selectors).
     """
+    declared = context.declared
+    items: tuple[Item[Authored], ...] = (
+        *(() if declared.repository is None else (declared.repository,)),
+        *(*declared.scorers, *declared.metric_sources, *declared.scoring_configs, *declared.maintenance),
+        *(*declared.cluster_sets, *declared.rankings),
+    )
     return [
         found
-        for document, place in _all_selectors(context)
-        for found in invalid(document, place, value_at(document.data, place))
+        for item in items
+        for place in _selectors(item.value, ())
+        for found in invalid(item.document, place, value_at(item.document.data, place))
     ]
 
 
@@ -131,32 +139,16 @@ def _value(document: Document, place: Path, value: str | None) -> Iterator[Diagn
         yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", VALUE_RULE)
 
 
-def _all_selectors(context: Context) -> Iterator[tuple[Document, Path]]:
-    declared = context.declared
-    if declared.repository is not None:
-        yield declared.repository.document, _MONITOR_SELECTOR
-        for index in range(len(declared.repository.value.spec.agent.rollout)):
-            yield declared.repository.document, (*_ROLLOUT, index, "clusterSelector")
-    for scorer in declared.scorers:
-        yield scorer.document, ("spec", "clusterSelector")
-    for source in declared.metric_sources:
-        for index in range(len(source.value.spec.variants)):
-            yield source.document, ("spec", "variants", index, "clusterSelector")
-    for config in declared.scoring_configs:
-        for index in range(len(config.value.spec.masks)):
-            yield config.document, ("spec", "masks", index, "clusterSelector")
-    for work in declared.maintenance:
-        yield work.document, ("spec", "clusterSelector")
-    for item in declared.cluster_sets:
-        yield item.document, ("spec", "clusterSelector", "labelSelector")
-    for ranking in declared.rankings:
-        yield ranking.document, ("spec", "placement", "clusterSelector")
-        groups = ranking.value.spec.placement.decision_groups
-        for index in range(len(groups.groups) if groups is not None else 0):
-            yield (
-                ranking.document,
-                ("spec", "placement", "decisionGroups", "groups", index, "clusterSelector"),
-            )
+def _selectors(value: object, path: Path) -> Iterator[Path]:
+    """The paths of all label selectors in an object."""
+    if isinstance(value, LabelSelector):
+        yield path
+    elif isinstance(value, Authored):
+        for name, field in type(value).model_fields.items():
+            yield from _selectors(getattr(value, name), (*path, field.alias or name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _selectors(item, (*path, index))
 
 
 @lru_cache(maxsize=4096)

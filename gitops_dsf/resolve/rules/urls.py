@@ -114,7 +114,7 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
         at = partial(variant.source.at, *variant.path, "path")
         yield from _path(path, at, dotted((*variant.path[1:], "path")), QUERY_PATH)
     for url, title, position in token_servers(context):
-        yield from _endpoint(url, lambda position=position: position, title, query_allowed=True)  # type: ignore[misc]
+        yield from _endpoint(url, position, title, query_allowed=True)
 
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
@@ -187,7 +187,7 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
         if is_local(host_of(url)):
             message = f"{host_of(url)} is the pod that runs the scorer, and no token server is in it"
             hint = "write the name of a Service or of a host, such as https://login.example.com/token"
-            yield codes.LOCAL_HOST.at(position, message, hint)
+            yield codes.LOCAL_HOST.at(position(), message, hint)
 
 
 def _endpoint(
