@@ -11,18 +11,15 @@ from typing import Any, Final
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.resources import CLUSTERS
 from gitops_dsf.pacing.maintenance import CORDON, MaintenanceState, effect_of
 from gitops_dsf.reconciler.hub.kinds import Reference, StoredMetadata
-from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.wording import plural
 
 LOG = logging.getLogger(__name__)
-INTERVAL_SECONDS: Final = 10.0
-"""Between two looks, unless a cluster changes."""
 PAUSE_SECONDS: Final = 1.0
 """Shortest time between two looks."""
 OURS: Final = {"key": MAINTENANCE_TAINT, "effect": CORDON}
@@ -51,19 +48,13 @@ class MaintenanceController:
     async def run(self) -> None:
         """Works until it is cancelled."""
         await self._view.synced(self._view.clusters, self._view.maintenance)
-        while True:
-            self._wake.clear()
-            try:
-                await self._look()
-            except ApiError as error:
-                LOG.warning("maintenance is not carried out now: %s", error)
-            await asyncio.sleep(PAUSE_SECONDS)
-            await happens_within(self._wake, seconds=INTERVAL_SECONDS - PAUSE_SECONDS)
+        failing = "maintenance is not carried out now"
+        await keep_looking(self._look, wake=self._wake, pause=PAUSE_SECONDS, failing=failing)
 
-    async def _look(self) -> None:
+    async def _look(self) -> float:
         items, clusters = self._view.maintenance.current, self._view.clusters.items
         if items is None or not self._api.clock.known:
-            return
+            return INTERVAL_SECONDS
         if outdated := self._view.untrusted((self._view.clusters,)):
             raise ApiError(outdated)
         effect = effect_of(items, clusters=clusters, placements=(), now=self._api.now())
@@ -76,9 +67,10 @@ class MaintenanceController:
                 except ApiError as error:
                     if error.status != HTTPStatus.CONFLICT:
                         LOG.warning("cluster %s keeps its taints for now: %s", name, error)
+        return INTERVAL_SECONDS
 
     async def _write(self, name: str, *, wanted: bool) -> None:
-        found = await self._api.one(CLUSTERS.path, name, msgspec.json.Decoder(_Cluster).decode)
+        found = await self._api.one(CLUSTERS.path, name, _Cluster)
         if found is None:
             return
         before = found.spec.taints or ()
@@ -109,26 +101,20 @@ def about_maintenance(namespace: str) -> Reference:
     return Reference("v1", "ConfigMap", namespace, MAINTENANCE_CONFIGMAP, "")
 
 
-class DrainReporter:
-    """Compares the drains before and after a look."""
-
-    def __init__(self, shared: Shared) -> None:
-        self._events, self._metrics, self._view = shared.events, shared.metrics, shared.view
-
-    async def show(self, before: MaintenanceState, after: MaintenanceState) -> None:
-        """Reports drains that are done, and those whose end will not be met."""
-        known = {(each.cluster, each.maintenance, each.until): each for each in before.drains}
-        about = about_maintenance(self._view.hub_namespace)
-        for drain in after.drains:
-            earlier = known.get((drain.cluster, drain.maintenance, drain.until))
-            what = f"{drain.cluster} ({drain.maintenance})"
-            if drain.late and not (earlier is not None and earlier.late):
-                message = (
-                    f"{what}: {plural(drain.count, 'paced Placement')} left, which will not be gone by"
-                    f" {timestamp_of(drain.until)}; nothing is broken to keep that"
-                )
-                await self._events.say(about, "DrainLate", message, warning=True)
-            if not drain.count and (earlier is None or earlier.count):
-                await self._events.say(about, "DrainDone", f"{what}: no paced Placement is left")
-        self._metrics.maintenance_left.set({(each.cluster,): each.count for each in after.drains})
-        self._metrics.maintenance_late.set({(each.cluster,): float(each.late) for each in after.drains})
+async def report_drains(shared: Shared, before: MaintenanceState, after: MaintenanceState) -> None:
+    """Reports drains that are done, and those whose end will not be met."""
+    known = {(each.cluster, each.maintenance, each.until): each for each in before.drains}
+    about = about_maintenance(shared.view.hub_namespace)
+    for drain in after.drains:
+        earlier = known.get((drain.cluster, drain.maintenance, drain.until))
+        what = f"{drain.cluster} ({drain.maintenance})"
+        if drain.late and not (earlier is not None and earlier.late):
+            message = (
+                f"{what}: {plural(drain.count, 'paced Placement')} left, which will not be gone by"
+                f" {timestamp_of(drain.until)}; nothing is broken to keep that"
+            )
+            await shared.events.say(about, "DrainLate", message, warning=True)
+        if not drain.count and (earlier is None or earlier.count):
+            await shared.events.say(about, "DrainDone", f"{what}: no paced Placement is left")
+    shared.metrics.maintenance_left.set({(each.cluster,): each.count for each in after.drains})
+    shared.metrics.maintenance_late.set({(each.cluster,): float(each.late) for each in after.drains})

@@ -16,12 +16,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.resources import APPLICATION_SETS
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
-from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.reconciler.shared import Shared, keep_looking
 
 LOG = logging.getLogger(__name__)
 PER_SECOND: Final = 10.0
@@ -105,14 +104,15 @@ class RefreshController:
         """Works until it is cancelled."""
         await self._view.sets.synced.wait()
         await self._view.decisions.synced.wait()
-        while True:
-            self._wake.clear()
-            found, wait = self._debounce.due(self._view.sets.items, self._clock())
-            for due in found:
-                await self._refresh(due)
-                await asyncio.sleep(1 / PER_SECOND)
-            # What could not be refreshed is still due.
-            await happens_within(self._wake, seconds=RETRY_SECONDS if found else wait)
+        await keep_looking(self._look, wake=self._wake)
+
+    async def _look(self) -> float | None:
+        found, wait = self._debounce.due(self._view.sets.items, self._clock())
+        for due in found:
+            await self._refresh(due)
+            await asyncio.sleep(1 / PER_SECOND)
+        # What could not be refreshed is still due.
+        return RETRY_SECONDS if found else wait
 
     async def _refresh(self, due: Due) -> None:
         # The UID makes the hub refuse an ApplicationSet that was deleted and created again.

@@ -13,16 +13,13 @@ import logging
 from collections import Counter as Tally
 from typing import Final
 
-import msgspec
-
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
-from gitops_dsf.hub.scores import ScoreStatus
 from gitops_dsf.reconciler.freshness import Owner, deadline, why_not_renewed
-from gitops_dsf.reconciler.hub.kinds import StoredMetadata, scorer_reference
+from gitops_dsf.reconciler.hub.kinds import StoredScore, scorer_reference
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.wording import names_text
 
@@ -34,11 +31,6 @@ READS: Final = 50
 """Scores that one pass reads again at most."""
 KEPT_SECONDS: Final = 3600.0
 """A score that stayed, such as one of another writer, is read again after this time."""
-
-
-class _Score(msgspec.Struct, frozen=True):
-    metadata: StoredMetadata
-    status: ScoreStatus = ScoreStatus()
 
 
 class ScoreGarbageCollector:
@@ -100,17 +92,18 @@ class ScoreGarbageCollector:
         UNREADABLE.
         """
         scores, addons = SCORES.within(name).path, ADDONS.within(name).path
-        found = await self._api.one(scores, resource, msgspec.json.Decoder(_Score).decode)
+        found = await self._api.one(scores, resource, StoredScore)
         if found is None or found.metadata.deleting:
             return ""
         if found.metadata.label(MANAGED_BY_LABEL) != AGENT_MANAGER:
             return ""
-        holder = await self._api.one(CLUSTERS.path, name, msgspec.json.Decoder(ManagedCluster).decode)
-        agent = await self._api.one(addons, ADDON_NAME, msgspec.json.Decoder(ManagedClusterAddOn).decode)
+        holder = await self._api.one(CLUSTERS.path, name, ManagedCluster)
+        agent = await self._api.one(addons, ADDON_NAME, ManagedClusterAddOn)
         on_hub = found.metadata.label(RUNS_ON_LABEL) == RUNS_ON_HUB
         why = why_not_renewed(holder, agent, owner=owner, on_hub=on_hub)
         # Ask the hub's clock last: the answers above have just updated it.
-        until, before = found.status.valid_until, deadline(owner, now=self._api.now())
+        until = None if found.status is None else found.status.valid_until
+        before = deadline(owner, now=self._api.now())
         if not why or not self._api.clock.known or until is None or until >= before:
             return ""
         await self._api.delete(

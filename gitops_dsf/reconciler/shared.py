@@ -1,8 +1,13 @@
 """What the controllers of a replica share while it leads."""
 
-from collections.abc import Callable
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
 
-from dsf_runtime.clock import monotonic
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import happens_within, monotonic
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -10,6 +15,33 @@ from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scan import ScoreScanner
+
+LOG = logging.getLogger(__name__)
+INTERVAL_SECONDS: Final = 10.0
+"""Between two looks of a controller that does not say when it must look again."""
+
+
+async def keep_looking(
+    look: Callable[[], Awaitable[float | None]],
+    *,
+    wake: asyncio.Event,
+    pause: float = 0.0,
+    failing: str = "",
+) -> None:
+    """Looks after each change (`wake`), and after so many seconds as the last look said; None: only after a
+    change. `pause` is the shortest time between two looks. A look that raises ApiError is `failing`, and a
+    conflict with another writer is not told.
+    """
+    while True:
+        wake.clear()
+        seconds: float | None = INTERVAL_SECONDS
+        try:
+            seconds = await look()
+        except ApiError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                LOG.warning("%s: %s", failing, error)
+        await asyncio.sleep(pause)
+        await happens_within(wake, seconds=None if seconds is None else max(0.0, seconds - pause))
 
 
 class Shared:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
-from gitops_dsf.reconciler.journal.explaining import live_commit
+from gitops_dsf.reconciler.journal.explaining import Deployed
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.applications import (
     APPLICATION,
@@ -184,7 +185,7 @@ def test_the_whole_tree_is_synced_and_healthy(synced: Synced) -> None:
         for key, (sync, health, message) in state(synced.hub, name).resources.items():
             assert (sync, health) in {("Synced", "Healthy"), ("Synced", "")}, (key, message)
         found = synced.hub.get(APPLICATION, name, namespace="argocd")
-        assert live_commit(json.dumps(found).encode()) == synced.fleet.repository.branches()["main"]
+        assert msgspec.convert(found, Deployed).commit == synced.fleet.repository.branches()["main"]
 
 
 def test_there_is_no_perpetual_difference(synced: Synced) -> None:

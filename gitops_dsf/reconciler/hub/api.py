@@ -45,8 +45,9 @@ class HubApi(ApiServer):
         await self.list(path, lambda raw: found.append(read(raw)), **selector)
         return found
 
-    async def one(self, path: str, name: str, read: Callable[[msgspec.Raw], T]) -> T | None:
+    async def one(self, path: str, name: str, kind: type[T]) -> T | None:
         """The object of this name, by a list: there is no right to get. Raises ApiError."""
+        read = msgspec.json.Decoder(kind).decode
         found = await self.listed(path, read, fieldSelector=f"metadata.name={name}")
         return found[0] if found else None
 

@@ -5,23 +5,25 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import msgspec
 
 from dsf_runtime.informer import Informer
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.applications import Application, ApplicationSet, read_application, read_application_set
+from gitops_dsf.hub.applications import Application, read_application, read_application_set
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
 from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS, SCORERS, SCORES
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, ScoreStatus
 from gitops_dsf.reconciler.hub.api import HubApi
 
+T = TypeVar("T")
 OURS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
 """Selects the agent's ManagedClusterAddOns."""
 
@@ -47,6 +49,13 @@ class _Stored(msgspec.Struct, frozen=True):
     metadata: StoredMetadata
 
 
+class StoredScore(msgspec.Struct, frozen=True):
+    """An AddOnPlacementScore that is read in order to be changed or deleted."""
+
+    metadata: StoredMetadata
+    status: ScoreStatus | None = None
+
+
 class Versioned(msgspec.Struct, frozen=True):
     """An Application with its resourceVersion."""
 
@@ -56,52 +65,29 @@ class Versioned(msgspec.Struct, frozen=True):
     """Whether somebody asked this hub's Argo CD for a hard refresh that is not done yet."""
 
 
-class _Named(Protocol):
-    @property
-    def metadata(self) -> Metadata: ...
+def _keyed(read: Callable[[msgspec.Raw], T], key: str) -> Callable[[msgspec.Raw], tuple[str, T]]:
+    """Reads objects of a kind, with the attribute that is their key."""
+    key_of = attrgetter(key)
 
-
-N = TypeVar("N", bound=_Named)
-
-
-def _named(kind: type[N]) -> Callable[[msgspec.Raw], tuple[str, N]]:
-    """Reads objects of a kind, keyed by name."""
-    decode = msgspec.json.Decoder(kind).decode
-
-    def project(raw: msgspec.Raw) -> tuple[str, N]:
-        item = decode(raw)
-        return item.metadata.name, item
+    def project(raw: msgspec.Raw) -> tuple[str, T]:
+        item = read(raw)
+        return key_of(item), item
 
     return project
 
 
-scorer: Final = _named(DynamicScorer)
-cluster: Final = _named(ManagedCluster)
-decision_page: Final = _named(PlacementDecision)
-
-
-def addon(raw: msgspec.Raw) -> tuple[str, ManagedClusterAddOn]:
-    """Keyed by cluster."""
-    item = msgspec.json.decode(raw, type=ManagedClusterAddOn)
-    return item.cluster, item
+scorer: Final = _keyed(msgspec.json.Decoder(DynamicScorer).decode, "metadata.name")
+cluster: Final = _keyed(msgspec.json.Decoder(ManagedCluster).decode, "metadata.name")
+decision_page: Final = _keyed(msgspec.json.Decoder(PlacementDecision).decode, "metadata.name")
+addon: Final = _keyed(msgspec.json.Decoder(ManagedClusterAddOn).decode, "cluster")
+application_set: Final = _keyed(read_application_set, "name")
+application: Final = _keyed(read_application, "name")
 
 
 def placement(raw: msgspec.Raw) -> tuple[str, PlacementSummary]:
     """Keyed by name."""
     item = msgspec.json.decode(raw, type=Placement)
     return item.metadata.name, summary_of(item)
-
-
-def application_set(raw: msgspec.Raw) -> tuple[str, ApplicationSet]:
-    """Keyed by name."""
-    item = read_application_set(raw)
-    return item.name, item
-
-
-def application(raw: msgspec.Raw) -> tuple[str, Application]:
-    """Keyed by name."""
-    item = read_application(raw)
-    return item.name, item
 
 
 def versioned(raw: msgspec.Raw) -> Versioned:

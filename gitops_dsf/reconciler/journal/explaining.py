@@ -43,8 +43,20 @@ class _Status(msgspec.Struct, frozen=True):
     history: tuple[_Revision, ...] | None = None
 
 
-class _Deployed(msgspec.Struct, frozen=True):
+class Deployed(msgspec.Struct, frozen=True):
+    """What an Application has applied."""
+
     status: _Status = _Status()
+
+    @property
+    def commit(self) -> str:
+        """Empty if it has applied none. A commit that does not change the Application's objects is compared,
+        and not synced, so it is not in the history.
+        """
+        sync, history = self.status.sync, self.status.history or ()
+        if sync.status == "Synced" and sync.revision:
+            return sync.revision
+        return history[-1].revision if history else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,25 +111,12 @@ def _read(placements: Iterable[Placement], view: HubView) -> set[str]:
 async def _commit(api: HubApi, namespace: str) -> str:
     """The live commit of the rendered Placements."""
     try:
-        found = await api.one(APPLICATIONS.within(namespace).path, DELIVERY_APPLICATION, live_commit)
+        found = await api.one(APPLICATIONS.within(namespace).path, DELIVERY_APPLICATION, Deployed)
     except ApiError as error:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
         return ""  # a hub without Argo CD
-    return found or ""
-
-
-def live_commit(raw: bytes | msgspec.Raw) -> str:
-    """The commit that an Application has applied; empty if it has applied none. Raises msgspec.DecodeError.
-
-    A commit that does not change the Application's objects is compared, and not synced, so it is not in the
-    history.
-    """
-    status = msgspec.json.decode(raw, type=_Deployed).status
-    if status.sync.status == "Synced" and status.sync.revision:
-        return status.sync.revision
-    history = status.history or ()
-    return history[-1].revision if history else ""
+    return "" if found is None else found.commit
 
 
 def filled(

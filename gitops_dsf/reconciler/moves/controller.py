@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff, happens_within
+from dsf_runtime.clock import Backoff
 from gitops_dsf.hub.applications import Application, ApplicationSet
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
@@ -27,10 +27,8 @@ from gitops_dsf.reconciler.moves.deletion import (
 )
 from gitops_dsf.reconciler.moves.reachability import Reachability, ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate, rank, wait
-from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 
-INTERVAL_SECONDS: Final = 10.0
-"""Longest time between two passes: time-outs end, and metrics count seconds."""
 PAUSE_SECONDS: Final = 0.5
 """Shortest time between two passes: Applications change every second."""
 PER_MINUTE: Final = 10
@@ -80,15 +78,11 @@ class MoveController:
         """Works until it is cancelled."""
         for informer in self._informers:
             await informer.synced.wait()
-        while True:
-            self._wake.clear()
-            await self._reconcile()
-            self.passes += 1
-            await asyncio.sleep(self._pause)
-            await happens_within(self._wake, seconds=max(0.0, self._next - self._clock()))
+        await keep_looking(self._look, wake=self._wake, pause=self._pause)
 
-    async def _reconcile(self) -> None:
+    async def _look(self) -> float:
         now = self._clock()
+        # Time-outs end, and metrics count seconds.
         self._next = now + INTERVAL_SECONDS
         copies: dict[str, list[Application]] = {}
         for copy in self._view.applications.items.values():
@@ -118,6 +112,8 @@ class MoveController:
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
         self._report.publish(sets, self._clock())
+        self.passes += 1
+        return self._next - self._clock()
 
     def _state_of(
         self, item: ApplicationSet, copies: tuple[Application, ...], reach: Reachability, now: float

@@ -195,8 +195,7 @@ class CopyDeleter:
         name = candidate.handover.placement
         selector, page = f"{PLACEMENT_LABEL}={name}", msgspec.json.Decoder(PlacementDecision)
         pages = await self._api.listed(self._decisions, page.decode, labelSelector=selector)
-        observed = msgspec.json.Decoder(ObservedPlacement)
-        placement = await self._api.one(self._placements, name, observed.decode)
+        placement = await self._api.one(self._placements, name, ObservedPlacement)
         if complete_decision(pages, placement) != candidate.state.decided:
             raise Blocked("DecisionUnsettled", "the decision has just changed")
         state = replace(
@@ -224,10 +223,9 @@ class CopyDeleter:
         return copies[uid], relies_on
 
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
-        decode = msgspec.json.Decoder(ManagedCluster).decode
         if len(names) > ONE_BY_ONE:
-            found = await self._api.listed(CLUSTERS.path, decode)
+            found = await self._api.listed(CLUSTERS.path, msgspec.json.Decoder(ManagedCluster).decode)
         else:
-            one_by_one = [await self._api.one(CLUSTERS.path, name, decode) for name in sorted(names)]
+            one_by_one = [await self._api.one(CLUSTERS.path, name, ManagedCluster) for name in sorted(names)]
             found = [item for item in one_by_one if item is not None]
         return {item.metadata.name: item for item in found if item.metadata.name in names}

@@ -4,11 +4,9 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
@@ -26,18 +24,16 @@ from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.maintenance import DrainReporter
+from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.moves.rules import is_good
 from gitops_dsf.reconciler.pacing.progress import advance
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
 from gitops_dsf.reconciler.pacing.refuges import RefugePlanner
 from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, situation_of
-from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.repository.model.reconciler import Pace
 
 LOG = logging.getLogger(__name__)
-INTERVAL_SECONDS: Final = 10.0
-"""Between two looks, unless a decision, a Placement or an Application changes."""
 PAUSE_SECONDS: Final = 1.0
 """Shortest time between two looks."""
 TIMEOUT_SECONDS: Final = 1800.0
@@ -55,8 +51,6 @@ class PaceController:
         self._stored = OwnConfigMap(api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP)
         self._reader = SituationReader(api=shared.api, view=shared.view)
         self._publisher = ItemPublisher(shared.api)
-        self._report = PaceReporter(shared)
-        self._drains = DrainReporter(shared)
         self._shared = shared
         self._refuges = RefugePlanner()
         self._wake = asyncio.Event()
@@ -73,19 +67,15 @@ class PaceController:
         await self._view.synced(
             *self._informers, self._view.applications, self._view.sets, self._view.maintenance
         )
-        while True:
-            self._wake.clear()
-            try:
-                await self._look()
-            except ApiError as error:
-                if error.status != HTTPStatus.CONFLICT:
-                    LOG.warning("moves are not paced now: %s", error)
-            await asyncio.sleep(PAUSE_SECONDS)
-            await happens_within(self._wake, seconds=INTERVAL_SECONDS - PAUSE_SECONDS)
+        failing = "moves are not paced now"
+        await keep_looking(self._look, wake=self._wake, pause=PAUSE_SECONDS, failing=failing)
 
-    async def _look(self) -> None:
-        if not self._api.clock.known:
-            return
+    async def _look(self) -> float:
+        if self._api.clock.known:
+            await self._reconcile()
+        return INTERVAL_SECONDS
+
+    async def _reconcile(self) -> None:
         if outdated := self._view.untrusted(self._informers):
             raise ApiError(outdated)
         if not self._view.maintenance.trusted:
@@ -132,8 +122,8 @@ class PaceController:
             inputs, ledger, pace=self._pace, published=drawn_by(published), now=now
         )
         await self._publisher.publish(published, items_of(ledger.under_way, refuges))
-        await self._report.show(before.ledger, ledger, queue, now=now)
-        await self._drains.show(before.maintenance, maintenance)
+        await report(self._shared, before.ledger, ledger, queue, now=now)
+        await report_drains(self._shared, before.maintenance, maintenance)
 
     def _maintenance(
         self, paced: Mapping[str, Paced], before: MaintenanceState, now: float
@@ -196,40 +186,33 @@ class PaceController:
         await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
 
 
-class PaceReporter:
-    """Compares the ledger before and after a look."""
+async def report(shared: Shared, before: Ledger, after: Ledger, queue: Queue, *, now: float) -> None:
+    """Reports what was admitted, what ended, and what waits: the ledger before and after a look."""
+    metrics = shared.metrics
+    known = {(each.placement, each.target, each.since): each for each in before.moves}
+    for move in after.moves:
+        earlier = known.get((move.placement, move.target, move.since))
+        if earlier is None and move.admitted:
+            metrics.paced_moves_admitted.inc()
+            await _say(shared, move, "MoveAdmitted", f"{_way(move)}: {move.gain or 0.0:+.1f} points")
+        elif earlier is not None and earlier.under_way and move.phase is Phase.ENDED and move.admitted:
+            metrics.paced_moves_duration.observe(now - move.since)
+            await _say(shared, move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s")
+        elif earlier is not None and move.phase is Phase.WITHDRAWN and earlier.phase is Phase.ADMITTED:
+            words = f"{_way(move)}: OCM did not follow; is {move.target} eligible?"
+            await _say(shared, move, "MoveWithdrawn", words)
+    metrics.paced_moves_waiting.set(Counter((each.reason,) for each in queue.waiting))
+    metrics.paced_moves_waiting_seconds.set(now - min((each.since for each in queue.waiting), default=now))
+    metrics.paced_moves_under_way.set(sum(each.admitted for each in after.under_way))
 
-    def __init__(self, shared: Shared) -> None:
-        self._events, self._metrics, self._view = shared.events, shared.metrics, shared.view
 
-    async def show(self, before: Ledger, after: Ledger, queue: Queue, *, now: float) -> None:
-        """Reports what was admitted, what ended, and what waits."""
-        known = {(each.placement, each.target, each.since): each for each in before.moves}
-        for move in after.moves:
-            earlier = known.get((move.placement, move.target, move.since))
-            if earlier is None and move.admitted:
-                self._metrics.paced_moves_admitted.inc()
-                await self._say(move, "MoveAdmitted", f"{_way(move)}: {move.gain or 0.0:+.1f} points")
-            elif earlier is not None and earlier.under_way and move.phase is Phase.ENDED and move.admitted:
-                self._metrics.paced_moves_duration.observe(now - move.since)
-                await self._say(move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s")
-            elif earlier is not None and move.phase is Phase.WITHDRAWN and earlier.phase is Phase.ADMITTED:
-                await self._say(
-                    move, "MoveWithdrawn", f"{_way(move)}: OCM did not follow; is {move.target} eligible?"
-                )
-        self._metrics.paced_moves_waiting.set(Counter((each.reason,) for each in queue.waiting))
-        self._metrics.paced_moves_waiting_seconds.set(
-            now - min((each.since for each in queue.waiting), default=now)
-        )
-        self._metrics.paced_moves_under_way.set(sum(each.admitted for each in after.under_way))
-
-    async def _say(self, move: Move, reason: str, message: str) -> None:
-        LOG.info("%s %s: %s", reason, move.placement, message)
-        namespace, _, name = move.placement.partition("/")
-        item = self._view.placements.items.get(name)
-        if item is not None:
-            about = placement_reference(name, item, namespace)
-            await self._events.say(about, reason, message, warning=reason == "MoveWithdrawn")
+async def _say(shared: Shared, move: Move, reason: str, message: str) -> None:
+    LOG.info("%s %s: %s", reason, move.placement, message)
+    namespace, _, name = move.placement.partition("/")
+    item = shared.view.placements.items.get(name)
+    if item is not None:
+        about = placement_reference(name, item, namespace)
+        await shared.events.say(about, reason, message, warning=reason == "MoveWithdrawn")
 
 
 def _way(move: Move) -> str:

@@ -10,22 +10,12 @@ from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
-from gitops_dsf.hub.scores import Score, ScoreStatus
+from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing.refuges import Items, writes
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
-from gitops_dsf.reconciler.hub.kinds import StoredMetadata
+from gitops_dsf.reconciler.hub.kinds import StoredScore
 
 LOG = logging.getLogger(__name__)
-
-
-class _Stored(msgspec.Struct, frozen=True):
-    metadata: StoredMetadata
-    status: ScoreStatus | None = None
-
-    @property
-    def items(self) -> dict[str, int]:
-        scores = (self.status.scores if self.status else None) or ()
-        return {item.name: item.value for item in scores}
 
 
 def items_in(column: Mapping[str, Score]) -> Items:
@@ -58,18 +48,19 @@ class ItemPublisher:
 
     async def _write(self, cluster: str, items: Mapping[str, int]) -> None:
         path = SCORES.within(cluster).path
-        found = await self._api.one(path, MOVES_SCORE, msgspec.json.Decoder(_Stored).decode)
+        found = await self._api.one(path, MOVES_SCORE, StoredScore)
         if found is None:
             if not items:
                 return
             try:
-                found = msgspec.json.decode(await self._api.create(path, _new(cluster)), type=_Stored)
+                found = msgspec.json.decode(await self._api.create(path, _new(cluster)), type=StoredScore)
             except ApiError as error:
                 if error.status == HTTPStatus.NOT_FOUND:
                     LOG.warning("cluster %s has no namespace, so no move enters or leaves it", cluster)
                     return
                 raise
-        if found.items == items:
+        scores = (found.status.scores if found.status else None) or ()
+        if {item.name: item.value for item in scores} == items:
             return
         change = {
             "metadata": {"resourceVersion": found.metadata.resource_version},

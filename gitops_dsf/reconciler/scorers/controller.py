@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
 from gitops_dsf.reconciler.scorers.probes import Prober
 from gitops_dsf.reconciler.scorers.status import FreshnessReporter, StatusWriter, desired_status
-from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.sync.fetch import Fetcher
 
 LOG = logging.getLogger(__name__)
-STATUS_SECONDS: Final = 10.0
-"""Between two passes over all statuses, when no probe asks for one earlier."""
 DEBOUNCE_SECONDS: Final = 1.0
 """From the first change of a scorer to the probe of all changed ones: a sync brings many."""
 
@@ -82,22 +78,16 @@ class ScorerController:
 
     async def _status_loop(self) -> None:
         await self._view.synced(*self._sources)
-        while True:
-            self._status_now.clear()
-            try:
-                await self.write()
-            except ApiError as error:
-                LOG.warning("statuses that are not written yet wait for the next pass: %s", error)
-            await happens_within(self._status_now, seconds=STATUS_SECONDS)
+        failing = "statuses that are not written yet wait for the next pass"
+        await keep_looking(self.write, wake=self._status_now, failing=failing)
 
-    async def write(self) -> int:
-        """Writes statuses that differ. Returns how many. Raises ApiError."""
+    async def write(self) -> float:
+        """Writes statuses that differ. Returns the seconds until the next pass. Raises ApiError."""
         now = self._api.now()
         self._metrics.clock_offset.set(self._api.clock.offset or 0.0)
         scan = await self._scanner.scan()
         await self._reporter.report(scan)
         self._writer.keep_only(self._view.scorers.items)
-        written = 0
         for name, item in list(self._view.scorers.items.items()):
             assessment, health = scan.assessments.get(name), self.prober.health.get(name)
             if assessment is not None and (health is not None or item.scored_by_query):
@@ -110,9 +100,9 @@ class ScorerController:
                     now=now,
                     settled=self._settled(item),
                 )
-                written += await self._writer.write(item, status)
+                await self._writer.write(item, status)
             await asyncio.sleep(0)
-        return written
+        return INTERVAL_SECONDS
 
     def _settled(self, item: DynamicScorer) -> Condition:
         """Until the journal is read, what the leader before wrote stays."""

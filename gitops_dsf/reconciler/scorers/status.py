@@ -115,13 +115,13 @@ class StatusWriter:
         self._refused: dict[str, tuple[int, float]] = {}
         """How many times in a row the hub refused a status, and when it is written again."""
 
-    async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> bool:
-        """Returns whether it was written. Raises ApiError when the hub takes no statuses now."""
+    async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> None:
+        """Raises ApiError when the hub takes no statuses now."""
         name = item.metadata.name
         change = patch(item.status, status)
         times, until = self._refused.get(name, (0, 0.0))
         if not change or (times and self._clock() < until):
-            return False
+            return
         try:
             # The UID makes the hub refuse the status of a scorer that was deleted and created again.
             await self._api.merge(
@@ -134,11 +134,10 @@ class StatusWriter:
             pause = RETRIES.delay(times + 1)
             self._refused[name] = (times + 1, self._clock() + pause)
             LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
-            return False
+            return
         self._refused.pop(name, None)
         self._metrics.patches.inc()
         await self._announce(item, status)
-        return True
 
     def keep_only(self, scorers: Mapping[str, DynamicScorer]) -> None:
         """Forgets all other scorers."""

@@ -135,7 +135,9 @@ class Leader(Replica):
             if not undecided or last == FAILURES - 1:
                 break
             await asyncio.sleep(1)
-        return await self.controller.write()
+        before = self.metric("status_patches_total") or 0.0
+        await self.controller.write()
+        return int((self.metric("status_patches_total") or 0.0) - before)
 
 
 @asynccontextmanager

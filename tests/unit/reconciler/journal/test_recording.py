@@ -1,16 +1,16 @@
 """Which decisions need a record, and which commit of the fleet repository it names."""
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from gitops_dsf.hub.placements import PlacementSummary, decision_of
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.branch import SETTLE_SECONDS, Move, observe
-from gitops_dsf.reconciler.journal.explaining import live_commit
+from gitops_dsf.reconciler.journal.explaining import Deployed
 
 MANY = [f"c{number}" for number in range(200)]
 
@@ -104,4 +104,4 @@ PAST = [{"revision": "a"}, {"revision": "b"}]
 )
 def test_what_was_compared_counts_when_it_is_applied(status: dict[str, Any], commit: str) -> None:
     item = {"metadata": {"name": "gitops-dsf-delivery"}, "status": status}
-    assert live_commit(json.dumps(item).encode()) == commit
+    assert msgspec.convert(item, Deployed).commit == commit
