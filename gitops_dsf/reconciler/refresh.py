@@ -19,7 +19,7 @@ from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.resources import APPLICATION_SETS
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
+from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS, DecisionSets
 from gitops_dsf.reconciler.shared import Shared, keep_looking
 
 LOG = logging.getLogger(__name__)

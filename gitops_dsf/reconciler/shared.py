@@ -11,8 +11,7 @@ from dsf_runtime.clock import happens_within, monotonic
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.decisions import DecisionTracker
-from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.hub.view import DecisionTracker, HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scan import ScoreScanner
 

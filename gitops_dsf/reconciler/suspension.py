@@ -22,8 +22,7 @@ from dsf_wire.suspended import score_names
 from gitops_dsf.hub.objects import ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
-from gitops_dsf.reconciler.hub.api import MANAGER
-from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
+from gitops_dsf.reconciler.hub.api import MANAGER, OwnConfigMap
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.probes import FAILURES, Health, HealthStatus

@@ -1,15 +1,21 @@
-"""The informers of every resource, shared by all controllers."""
+"""What all controllers see: the informers of every resource, and the clusters that each Placement is decided
+for, over all pages, and since when.
+"""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from prometheus_client import Gauge
 
+from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.maintenance import read_maintenance
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY, MASKS_CONFIGMAP, MASKS_KEY
+from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.placements import clusters_by_placement
 from gitops_dsf.hub.resources import (
     ADDONS,
     APPLICATION_SETS,
@@ -20,8 +26,7 @@ from gitops_dsf.hub.resources import (
     SCORERS,
 )
 from gitops_dsf.hub.targets import read_masks
-from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.configmaps import ConfigMapPoll
+from gitops_dsf.reconciler.hub.api import ConfigMapPoll, HubApi
 from gitops_dsf.reconciler.hub.kinds import (
     OURS,
     ScoreInformer,
@@ -33,6 +38,12 @@ from gitops_dsf.reconciler.hub.kinds import (
     placement,
     scorer,
 )
+from gitops_dsf.reconciler.metrics import Metrics
+
+DEBOUNCE_SECONDS: Final = 5.0
+"""A decision counts when it has not changed for this long: OCM writes its pages one after another."""
+FORGET_SECONDS: Final = 600.0
+"""A Placement without pages is forgotten after this time. Until then its return counts as a change."""
 
 
 def _is_broken(informer: Informer[Any]) -> float:
@@ -99,3 +110,68 @@ class HubView:
                 group.create_task(informer.run())
             group.create_task(self.masks.run())
             group.create_task(self.maintenance.run())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecisionSet:
+    """The clusters of all pages of one Placement, and since when they are unchanged."""
+
+    clusters: frozenset[str]
+    since: float
+
+
+class DecisionSets(dict[str, DecisionSet]):
+    """The decisions of all Placements that ever had a page, by name. Pure: times are passed in."""
+
+    def observe(self, pages: Iterable[PlacementDecision], now: float) -> set[str]:
+        """Updates the decisions by all pages. Returns the Placements that are new or have changed."""
+        found, differ = clusters_by_placement(pages), set[str]()
+        for name in found.keys() | self.keys():
+            clusters, before = found.get(name, frozenset()), self.get(name)
+            if before is None or before.clusters != clusters:
+                self[name] = DecisionSet(clusters=clusters, since=now)
+                differ.add(name)
+            elif name not in found and now - before.since > FORGET_SECONDS:
+                del self[name]
+        return differ
+
+
+class DecisionTracker:
+    """Follows the decisions of all Placements for the controllers of `refresh` and `moves`.
+
+    It notes a change at once, whatever a controller is doing, because debouncing counts from that time.
+    """
+
+    def __init__(self, *, view: HubView, metrics: Metrics, clock: Callable[[], float] = monotonic) -> None:
+        self._pages = view.decisions
+        self._metrics = metrics
+        self._clock = clock
+        self.decisions = DecisionSets()
+        self._listeners: list[Callable[[], None]] = []
+        self._scheduled = False
+        view.decisions.listen(self._on_page)
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Calls the listener after every change of a page."""
+        self._listeners.append(listener)
+
+    def observe(self) -> None:
+        """Reads all pages as they are now."""
+        self._scheduled = False
+        known = set(self.decisions)
+        for name in self.decisions.observe(self._pages.items.values(), self._clock()):
+            if name in known:
+                self._metrics.decision_changes.labels(placement=name).inc()
+        for name in known - self.decisions.keys():
+            self._metrics.decision_changes.remove(name)
+        self._metrics.decision_clusters.set(
+            {(name,): len(item.clusters) for name, item in self.decisions.items()}
+        )
+        for listener in self._listeners:
+            listener()
+
+    def _on_page(self, _key: str, _item: object) -> None:
+        # Once for all changes of a list: the pages in between are of no decision that ever existed.
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self.observe)

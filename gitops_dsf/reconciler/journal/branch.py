@@ -15,7 +15,7 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import FILE, Kind, Read, Record, appended, digest, file_of, new_record, read
 from gitops_dsf.reconciler.git.clone import Clone
-from gitops_dsf.reconciler.hub.decisions import DecisionSets
+from gitops_dsf.reconciler.hub.view import DecisionSets
 from gitops_dsf.wording import plural
 
 README: Final = "README.md"

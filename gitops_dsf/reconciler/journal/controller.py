@@ -18,7 +18,7 @@ from dsf_runtime.clock import happens_within
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, values_at
 from gitops_dsf.reconciler.git.clone import keep_pushing, working_clone
-from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
+from gitops_dsf.reconciler.hub.view import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalBranch, Move, observe
 from gitops_dsf.reconciler.journal.explaining import Facts, Values, filled, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter

@@ -16,8 +16,8 @@ from typing import Final
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import Backoff
 from gitops_dsf.hub.applications import Application, ApplicationSet
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
+from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.moves.deletion import (
     DECISION_EMPTY,
     PLACEMENT_GONE,
@@ -25,8 +25,16 @@ from gitops_dsf.reconciler.moves.deletion import (
     Candidate,
     CopyDeleter,
 )
-from gitops_dsf.reconciler.moves.reachability import Reachability, ReachabilityTracker
-from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate, rank, wait
+from gitops_dsf.reconciler.moves.rules import (
+    Action,
+    CopyVerdict,
+    MoveState,
+    Reachability,
+    ReachabilityTracker,
+    evaluate,
+    rank,
+    wait,
+)
 from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 
 PAUSE_SECONDS: Final = 0.5

@@ -30,8 +30,7 @@ from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Versioned, versioned
-from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
-from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, ReachabilityTracker, evaluate
 
 ONE_BY_ONE: Final = 10
 """Up to this many clusters are read one by one. For more, all clusters are listed."""

@@ -21,15 +21,14 @@ from gitops_dsf.pacing.stored import (
     read_moves,
 )
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
+from gitops_dsf.reconciler.hub.api import OwnConfigMap
 from gitops_dsf.reconciler.hub.kinds import placement_reference
+from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.moves.rules import is_good
 from gitops_dsf.reconciler.pacing.progress import advance
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
-from gitops_dsf.reconciler.pacing.refuges import RefugePlanner
-from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader, situation_of
+from gitops_dsf.reconciler.pacing.situation import Inputs, RefugePlanner, SituationReader, situation_of
 from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.repository.model.reconciler import Pace
 

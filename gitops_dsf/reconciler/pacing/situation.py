@@ -1,5 +1,8 @@
-"""Reads what an admission depends on: the informers, and lists of the kinds that nothing else watches."""
+"""What an admission and the plan of refuges depend on: the informers, and lists of the kinds that nothing
+else watches.
+"""
 
+import asyncio
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,9 +15,10 @@ from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet
 from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
-from gitops_dsf.pacing.admit import Situation
-from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.admit import Situation, known_shifts
+from gitops_dsf.pacing.ledger import Ledger, assume
 from gitops_dsf.pacing.maintenance import CORDON, NOTHING, Effect, tainted, without_drained
+from gitops_dsf.pacing.refuges import Refuges, plan_refuges
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
@@ -23,6 +27,8 @@ from gitops_dsf.simulator import HubState
 
 POLL_SECONDS: Final = 30.0
 """Between two lists of ManagedClusterSets and bindings."""
+REPLAN_SECONDS: Final = 300.0
+"""Between two plans of all refuges. Scores change all the time, and a refuge need not be the best cluster."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,3 +131,73 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         drained=without_drained(state, said),
         leaving=frozenset(said.drained),
     )
+
+
+class RefugePlanner:
+    """Keeps the plan of refuges between two looks. All are planned again now and then, and at once those that
+    a change touches. A new leader goes on with the published plan.
+    """
+
+    def __init__(self) -> None:
+        self._seen: Inputs | None = None
+        """What the last plan depended on."""
+        self._refuges: Refuges = {}
+        self._next = 0.0
+        """When all are planned again, in seconds since 1970."""
+
+    async def plan(
+        self, inputs: Inputs, ledger: Ledger, *, pace: Pace, published: Refuges, now: float
+    ) -> Refuges:
+        """The refuges that should be published, computed beside the event loop where something changed."""
+        if not any(item.ranking.refuges for item in inputs.paced.values()):
+            self._seen = None
+            return {}
+        current, due = published, None
+        if self._seen is not None:
+            current = self._refuges
+            due = None if now >= self._next else _due(self._seen, inputs, current)
+
+        def planned() -> Refuges:
+            situation = situation_of(inputs, ledger=ledger, pace=pace, now=now)
+            scores = assume(situation.hub.scores, known_shifts(situation))
+            state = situation.hub.scoring(scores)
+            return plan_refuges(situation.paced, state=state, now=situation.now, current=current, only=due)
+
+        if due is not None and not due:
+            found: Refuges = {key: cluster for key, cluster in current.items() if key in inputs.paced}
+        else:
+            found = await asyncio.to_thread(planned)
+        if due is None:
+            self._next = now + REPLAN_SECONDS
+        self._seen, self._refuges = inputs.without_scores(), found
+        return found
+
+
+def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | None:
+    """The Placements whose refuge a change touches; None means all of them."""
+    if before.sets != inputs.sets or before.bindings != inputs.bindings:
+        return None
+    changed = _changed(before.clusters, inputs.clusters)
+    return frozenset(
+        key
+        for key, item in inputs.paced.items()
+        # A decision that is not settled says nothing yet.
+        if (key in inputs.decided and inputs.decided[key] != before.decided.get(key))
+        or (known := before.paced.get(key)) is None
+        or (known.written.spec, known.ranking) != (item.written.spec, item.ranking)
+        or (bool(changed) and refuges.get(key) in {*changed, None})
+    )
+
+
+def _changed(before: Mapping[str, ManagedCluster], after: Mapping[str, ManagedCluster]) -> frozenset[str]:
+    """The clusters for which Placements may pass or fail other filters than before."""
+    return frozenset(
+        name
+        for name in before.keys() | after.keys()
+        if before.get(name) is not after.get(name)
+        and _filtered_by(before.get(name)) != _filtered_by(after.get(name))
+    )
+
+
+def _filtered_by(cluster: ManagedCluster | None) -> object:
+    return cluster and (cluster.labels, cluster.claims, cluster.taints, cluster.deleting)

@@ -22,8 +22,15 @@ from gitops_dsf.reconciler.forge import Sender
 from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
-from gitops_dsf.reconciler.proposals.message import commit_message, request_body, title
-from gitops_dsf.reconciler.proposals.worker import Change, Kind, Task, ask
+from gitops_dsf.reconciler.proposals.worker import (
+    Change,
+    Kind,
+    Task,
+    ask,
+    commit_message,
+    request_body,
+    title,
+)
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.load import SETTINGS_FILE

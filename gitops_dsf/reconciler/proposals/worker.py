@@ -1,4 +1,5 @@
 """The worker: a process that reads one Task, makes the Change in the working tree, and ends. `ask` starts it.
+And the texts of a Change, for its commit and its pull request.
 
 It is a separate process because a fleet of 2,000 clusters needs a few hundred MB and seconds of CPU, while
 the reconciler must renew its Lease and probe scorers.
@@ -6,6 +7,7 @@ the reconciler must renew its Lease and probe scorers.
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -34,6 +36,17 @@ NICE: Final = 10
 """All other processes have precedence."""
 MOST_LEAVE: Final = 0.2
 """Share of the clusters in git that one proposal may remove: a render may not remove more ManifestWorks."""
+MOST: Final = 200
+"""Changes that a text lists at most. The commit shows all of them."""
+
+_COMMANDS: Final = re.compile(
+    r"#(?=\w)|\bGH-(?=[0-9])|/(?:issues|pull|work_items|merge_requests)/(?=[0-9])|(?<![\w!])[!&](?=[0-9])"
+    r"|(?<![\w@])@(?=\w)|\[(?=[^\[\]]*\b(?:ci|skip|actions)\b)",
+    re.IGNORECASE,
+)
+"""What commands CI and forges: `fixes #12` in a merged commit closes the issue, `@name` notifies the person,
+and `[skip ci]` skips the checks. A space after the match prevents that.
+"""
 _KIND: Final = "ManagedCluster"
 
 
@@ -42,6 +55,18 @@ class Kind(StrEnum):
 
     LOCKS = "locks"
     INVENTORY = "inventory"
+
+
+_REASONS: Final = {
+    Kind.LOCKS: (
+        "/config pages no longer say what their locks say. Nothing changes on any cluster before this is"
+        " merged."
+    ),
+    Kind.INVENTORY: (
+        "The hub's ManagedClusters differ from clusters/. Labels and claims are those that gitops-dsf import"
+        " takes."
+    ),
+}
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,6 +243,42 @@ async def work(task: Task) -> Change:
     except GitopsDsfError as error:
         # Without the path of the working folder.
         return Change(why=" ".join(str(error).replace(f"{root}/", "").split()))
+
+
+def commit_message(kind: Kind, change: Change) -> str:
+    """Title, reason, and what changes."""
+    listed = "\n".join(f"- {line}" for line in _listed(change))
+    return f"{title(change)}\n\n{_REASONS[kind]}\n\n{listed}"
+
+
+def title(change: Change) -> str:
+    """The title of the commit and of its pull request."""
+    return _without_commands(change.title)
+
+
+def request_body(kind: Kind, change: Change) -> str:
+    """The body in Markdown. Texts from /config pages and clusters stand in a code block, so that they mention
+    nobody and link nowhere. A squashed commit repeats them as plain text, so commands are removed from them
+    as well.
+    """
+    listed = "\n".join(_listed(change))
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", listed)), default=0))
+    return (
+        f"{_REASONS[kind]}\n\n{fence}text\n{listed}\n{fence}\n\nMerge it to accept. Close it"
+        " to refuse: the same content is not proposed again. Once it is outdated it is closed by itself,"
+        " unless somebody else has pushed to its branch.\n"
+    )
+
+
+def _without_commands(text: str) -> str:
+    """The text without commands to CI and forges: it may come from a /config page or a cluster claim."""
+    return _COMMANDS.sub(r"\g<0> ", text)
+
+
+def _listed(change: Change) -> list[str]:
+    lines = [_without_commands(line) for line in change.details[:MOST]]
+    rest = len(change.details) - len(lines)
+    return [*lines, f"and {rest} more"] if rest else lines
 
 
 def main() -> None:

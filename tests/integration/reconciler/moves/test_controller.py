@@ -7,10 +7,10 @@ from typing import Self
 
 import pytest
 
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
+from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.moves import controller
 from gitops_dsf.reconciler.moves.controller import NEWS_SECONDS, RETRIES, MoveController
-from gitops_dsf.reconciler.moves.reachability import HOLD_SECONDS
+from gitops_dsf.reconciler.moves.rules import HOLD_SECONDS
 from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
 from tests.integration.reconciler.replica import Replica, read_again, running
 from tests.support.objecthub import FixedClaim

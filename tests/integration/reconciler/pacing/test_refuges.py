@@ -10,7 +10,7 @@ from gitops_dsf.hub.pace import DRAW
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.pacing.refuges import SPREAD, items_of
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher
-from gitops_dsf.reconciler.pacing.refuges import REPLAN_SECONDS
+from gitops_dsf.reconciler.pacing.situation import REPLAN_SECONDS
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support.hubobjects import ARGOCD

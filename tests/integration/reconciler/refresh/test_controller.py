@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
+from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.refresh import AGAIN_SECONDS, RefreshController
 from tests.integration.reconciler.moves.movehub import NAMESPACE, SETS, MoveHub
 from tests.integration.reconciler.replica import Replica, running

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_dsf.hub.placements import PlacementSummary, decision_of
 from gitops_dsf.journal.record import Kind, Record, new_record
-from gitops_dsf.reconciler.hub.decisions import DecisionSets
+from gitops_dsf.reconciler.hub.view import DecisionSets
 from gitops_dsf.reconciler.journal.branch import SETTLE_SECONDS, Move, observe
 from gitops_dsf.reconciler.journal.explaining import Deployed
 

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from gitops_dsf.reconciler.proposals.message import commit_message, request_body, title
-from gitops_dsf.reconciler.proposals.worker import Change, Kind
+from gitops_dsf.reconciler.proposals.worker import Change, Kind, commit_message, request_body, title
 
 
 @pytest.mark.parametrize(
