@@ -9,18 +9,14 @@ import pytest
 from tests.integration.preview.gitfleet import GitFleet, Run, scorer, settings
 from tests.support.rendering import metric_source
 
+PARAMS = {"query": "avg(up)", "range": 600, "step": 60}
 TOKEN = {"tokenSecretRef": {"name": "prometheus-token", "key": "token"}}
 
 
 def asking(
     name: str, host: str, auth: dict[str, Any], *, scoring: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    source = {
-        "type": "Prometheus",
-        "host": host,
-        "params": {"query": "avg(up)", "range": 600, "step": 60},
-        "auth": auth,
-    }
+    source = {"type": "Prometheus", "host": host, "params": PARAMS, "auth": auth}
     return scorer(name, source=source, **({"scoring": scoring} if scoring else {}))
 
 
@@ -31,71 +27,52 @@ def used(fleet: GitFleet) -> GitFleet:
     return fleet
 
 
-def test_an_added_scorer_shows_its_credentials(used: GitFleet, run: Run) -> None:
+def test_added_scorers_show_what_they_send_where(used: GitFleet, run: Run) -> None:
+    """Also of each variant of a source, and of OAuth2. A Secret that was in use is a concern elsewhere."""
     scoring = {
         "host": "http://api.scoring.svc",
         "params": {"name": "more", "interval": 60},
         "auth": {"serviceAccountToken": True},
     }
-    used.write("scorers/more.yaml", asking("more", "https://collector.example.net", TOKEN, scoring=scoring))
-    text = run.shown(used)
-    assert "- sends the token in Secret prometheus-token to https://collector.example.net (source)" in text
-    assert "- sends the token of the agent's pod to http://api.scoring.svc (scoring)" in text
-    assert (
-        "collector.example.net gets the token in Secret prometheus-token for the first time (scorer more)"
-        in text
+    oauth2 = {"tokenURL": "https://login.example.com/token", "clientSecretRef": {"name": "prometheus-token"}}
+    auth = {"oauth2": oauth2, "clientCertificateSecretRef": {"name": "pair"}}
+    used.write(
+        "scorers/more.yaml",
+        asking("more", "https://collector.example.net", TOKEN, scoring=scoring),
+        asking("oauth", "https://thanos.monitoring.svc", auth),
+        scorer("varied", source={"ref": "platform", "params": PARAMS}),
     )
-    (change,) = run.compared(used)["scorers"]
-    assert {
-        "section": "source",
-        "kind": "token",
-        "secret": "prometheus-token",
-        "to": "https://collector.example.net",
-    } in change["credentials"]
-    assert "sends the token in Secret prometheus" in run.shown(used, "-o", "markdown")
-
-
-def test_the_credentials_of_each_variant_of_a_source_are_shown(used: GitFleet, run: Run) -> None:
-    variants = [
+    source = metric_source(
+        "platform",
         {
             "clusterSelector": {"matchLabels": {"region": "eu"}},
-            "host": "https://thanos.monitoring.svc",
+            "host": "https://own.monitoring.svc",
             "auth": {"serviceAccountToken": True},
         },
-        {"host": "https://prometheus.monitoring.svc", "auth": {"tokenSecretRef": {"name": "t", "key": "k"}}},
-    ]
-    source = metric_source("platform", *variants)
-    params = {"query": "avg(up)", "range": 600, "step": 60}
+        {"host": "https://rest.monitoring.svc", "auth": {"tokenSecretRef": {"name": "t", "key": "k"}}},
+    )
     used.write("config/sources.yaml", source)
-    used.write("scorers/more.yaml", scorer("more", source={"ref": "platform", "params": params}))
-    text = run.shown(used)
-    assert "- sends the token of the agent's pod to https://thanos.monitoring.svc (source)" in text
-    assert "- sends the token in Secret t to https://prometheus.monitoring.svc (source)" in text
-
-
-def test_a_token_server_and_who_gets_its_tokens_are_shown(used: GitFleet, run: Run) -> None:
-    """A Secret that was in use goes to a token server for the first time: that is a concern."""
-    auth = {
-        "oauth2": {
-            "tokenURL": "https://login.example.com/token",
-            "clientSecretRef": {"name": "prometheus-token"},
-        },
-        "clientCertificateSecretRef": {"name": "pair"},
-    }
-    used.write("scorers/more.yaml", asking("more", "https://thanos.monitoring.svc", auth))
     text = run.shown(used)
     client = "the client secret in Secret prometheus-token"
     token = "an access token of the client in Secret prometheus-token"
-    assert f"- sends {client} to https://login.example.com (source)" in text
-    assert f"- sends {token} to https://thanos.monitoring.svc (source)" in text
-    assert "- sends the client certificate in Secret pair to https://thanos.monitoring.svc (source)" in text
-    assert f"login.example.com gets {client} for the first time (scorer more)" in text
-    (change,) = run.compared(used)["scorers"]
-    assert {one["kind"] for one in change["credentials"]} == {
-        "client secret",
-        "access token",
-        "client certificate",
-    }
+    for line in (
+        "- sends the token in Secret prometheus-token to https://collector.example.net (source)",
+        "- sends the token of the agent's pod to http://api.scoring.svc (scoring)",
+        "collector.example.net gets the token in Secret prometheus-token for the first time (scorer more)",
+        "- sends the token of the agent's pod to https://own.monitoring.svc (source)",
+        "- sends the token in Secret t to https://rest.monitoring.svc (source)",
+        f"- sends {client} to https://login.example.com (source)",
+        f"- sends {token} to https://thanos.monitoring.svc (source)",
+        "- sends the client certificate in Secret pair to https://thanos.monitoring.svc (source)",
+        f"login.example.com gets {client} for the first time (scorer oauth)",
+    ):
+        assert line in text
+    more, oauth, _ = run.compared(used)["scorers"]
+    sent = {"section": "source", "kind": "token", "secret": "prometheus-token"}
+    assert {**sent, "to": "https://collector.example.net"} in more["credentials"]
+    kinds = {one["kind"] for one in oauth["credentials"]}
+    assert kinds == {"client secret", "access token", "client certificate"}
+    assert "sends the token in Secret prometheus" in run.shown(used, "-o", "markdown")
 
 
 def test_what_the_reconciler_sends_to_pages_is_shown(used: GitFleet, run: Run) -> None:

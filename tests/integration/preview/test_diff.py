@@ -3,13 +3,13 @@
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gitops_dsf.hub.scores import score_of
 from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, save, scorer, snapshot
 
+EVERYTHING = '{__name__=~".+"}'
 LOWER_IS_BETTER = {"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}
 
 
@@ -29,12 +29,10 @@ def test_a_new_range_moves_the_application_by_its_raw_scores(fleet: GitFleet, sc
     assert (move["application"], move["from"], move["to"]) == ("argocd/guestbook", ["eu-1"], ["us-1"])
     leaving, coming = move["scores"]
     assert leaving["cluster"] == "eu-1"
-    assert [(term["name"], term["before"], term["after"]) for term in leaving["terms"]] == [
-        ("AddOn/cpu/cpu", 90, 10)
+    terms = [
+        (one["name"], one["before"], one["after"]) for item in (leaving, coming) for one in item["terms"]
     ]
-    assert [(term["name"], term["before"], term["after"]) for term in coming["terms"]] == [
-        ("AddOn/cpu/cpu", 20, 80)
-    ]
+    assert terms == [("AddOn/cpu/cpu", 90, 10), ("AddOn/cpu/cpu", 20, 80)]
     assert "eu-1: rank 3 of 3" in move["reason"]
     [change] = found["scorers"]
     assert change["effect"] == "range"
@@ -82,12 +80,10 @@ def test_an_application_left_with_no_cluster(fleet: GitFleet, scores: Path, run:
     found = run.compared(fleet, "--scores", scores)
     [move] = found["moves"]
     assert (move["from"], move["to"]) == (["eu-1"], [])
-    assert any(item.startswith("argocd/guestbook is left with no cluster: ") for item in found["warnings"])
     without_data = run.compared(fleet)
     assert without_data["moves"] is None
-    assert any(
-        item.startswith("argocd/guestbook is left with no cluster: ") for item in without_data["warnings"]
-    )
+    for each in (found, without_data):
+        assert any(item.startswith("argocd/guestbook is left with no cluster: ") for item in each["warnings"])
 
 
 def test_an_application_that_sits_close_to_moving(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
@@ -100,11 +96,8 @@ def test_an_application_that_sits_close_to_moving(fleet: GitFleet, tmp_path: Pat
         "argocd/guestbook is close to moving from eu-1 to eu-2: it does when AddOn/cpu/cpu falls from 89 to"
         " 87 on eu-1" in found
     )
-    assert not [
-        item
-        for item in run.json(*arguments, "--warn-close", "1")["comparison"]["warnings"]
-        if "close to moving" in item
-    ]
+    calm = run.json(*arguments, "--warn-close", "1")["comparison"]["warnings"]
+    assert not [item for item in calm if "close to moving" in item]
 
 
 @pytest.mark.parametrize(("percent", "warns"), [("99", True), ("100", False)])
@@ -117,12 +110,35 @@ def test_the_share_of_the_fleet_that_may_be_rescored(
 
 
 def test_placements_scorers_and_clusters_that_come_and_go(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.write("scorers/net.yaml", scorer("net"))
+    outside = "https://scores.attacker.example.com"
+    net = scorer("net", query=EVERYTHING, configURL=f"{outside}/config")
+    net["spec"]["scoring"]["host"] = outside
+    fleet.write("scorers/net.yaml", net)
     fleet.write("apps/second.yaml", application("second", scorers=["cpu"], count=2))
     fleet.write("clusters/new.yaml", cluster("eu-3", "eu"))
     (fleet.path / "apps/guestbook.yaml").unlink()
     found = run.compared(fleet, "--scores", scores)
-    assert [(item["name"], item["change"]) for item in found["scorers"]] == [("net", "added")]
+    # Of what is new, a reviewer sees what is asked, where metrics go, and what is deployed where.
+    [added] = found["scorers"]
+    assert (added["name"], added["change"]) == ("net", "added")
+    assert {field["path"]: field["after"] for field in added["fields"]} == {
+        "configURL": f"{outside}/config",
+        "scoring.host": outside,
+        "source.host": "http://prometheus:9090",
+        "source.params.query": EVERYTHING,
+    }
+    [second] = [item for item in found["sources"] if item["names"] == ["second"]]
+    assert {
+        field["path"].removeprefix("spec.application."): field["after"] for field in second["fields"]
+    } == {
+        "destinationNamespace": "second",
+        "source.path": "second",
+        "source.repoURL": "https://git.example.com/apps.git",
+        "source.targetRevision": "main",
+    }
+    for form in ("text", "markdown"):
+        printed = run.shown(fleet, "-o", form)
+        assert all(text in printed for text in (EVERYTHING, outside, "https://git.example.com/apps.git"))
     assert [(item["placement"], item["change"]) for item in found["placements"]] == [
         ("argocd/guestbook", "removed"),
         ("argocd/second", "added"),
@@ -156,20 +172,14 @@ def test_without_decisions_the_base_settles_before_the_change_is_judged(
     fleet.write("apps/guestbook.yaml", application("guestbook", stickiness=20))
     fleet.commit("sticky")
     where = save(snapshot(raw={"eu-1": 80.0, "eu-2": 70.0, "us-1": 0.0}, decided={}), tmp_path / "hub")
-    fleet.write(
-        "scorers/cpu.yaml",
-        scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 70}),
-    )
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=LOWER_IS_BETTER | {"outputMax": 70}))
     found = run.compared(fleet, "--scores", where)
     # 76 against us-1's 100: more than 20 points, so it moves although it would stick to eu-1.
     [move] = found["moves"]
     leaving = {term["name"]: (term["before"], term["after"]) for term in move["scores"][0]["terms"]}
     assert leaving["Steady"] == (100, 100)
     assert found["pending"] == []
-    fleet.write(
-        "scorers/cpu.yaml",
-        scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 80}),
-    )
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=LOWER_IS_BETTER | {"outputMax": 80}))
     # 84 against 100: within the stickiness.
     assert run.compared(fleet, "--scores", where)["moves"] == []
 
@@ -180,24 +190,3 @@ def test_old_and_expired_data_are_pointed_out(fleet: GitFleet, tmp_path: Path, r
     assert warnings == ["the scores were seen 5 h ago; what would move now may differ"]
     late = run.compared(fleet, "--scores", where, "--now", "2999-01-01T00:00:00Z")["warnings"]
     assert any(item.startswith("3 of 3 AddOnPlacementScores had expired") for item in late)
-
-
-def test_a_lock_change_shows_as_the_field_that_it_changes(fleet: GitFleet, run: Run) -> None:
-    def lock(query: str) -> dict[str, Any]:
-        config = {"source": {"type": "Prometheus", "params": {"query": query}}}
-        spec = {"configURL": "http://api.scoring.svc:8000/config", "config": config}
-        return {
-            "apiVersion": "gitops-dsf.io/v1alpha1",
-            "kind": "ScorerLock",
-            "metadata": {"name": "cpu"},
-            "spec": spec,
-        }
-
-    fleet.write("scorers/cpu.yaml", scorer("cpu", configSyncMode="Full"))
-    fleet.write("locks/cpu.yaml", lock("avg(up)"))
-    fleet.commit("locked")
-    fleet.write("locks/cpu.yaml", lock("max(up)"))
-    [change] = run.compared(fleet)["scorers"]
-    assert [(item["path"], item["before"], item["after"]) for item in change["fields"]] == [
-        ("source.params.query", "avg(up)", "max(up)")
-    ]

@@ -3,7 +3,6 @@ existence of scores.
 """
 
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -19,6 +18,7 @@ from tests.integration.preview.gitfleet import (
     snapshot,
 )
 from tests.support import yamlfast
+from tests.support.hubobjects import placement
 
 OCM = "cluster.open-cluster-management.io"
 
@@ -78,32 +78,17 @@ def test_the_sets_that_ocm_makes_itself(fleet: GitFleet, scores: Path, run: Run)
 def test_bindings_of_the_hub_count_beside_those_of_the_repository(
     fleet: GitFleet, tmp_path: Path, run: Run
 ) -> None:
-    addon = {"type": "AddOn", "addOn": {"resourceName": "cpu", "scoreName": "cpu"}}
-    policy = {"mode": "Exact", "configurations": [{"scoreCoordinate": addon, "weight": 1}]}
-    raw = {
-        "apiVersion": f"{OCM}/v1beta1",
-        "kind": "Placement",
-        "metadata": {"name": "raw", "namespace": "other"},
-        "spec": {"numberOfClusters": 1, "prioritizerPolicy": policy},
-    }
-    fleet.write("apps/raw.yaml", raw)
+    raw = placement("raw", "cpu", namespace="other")
+    del raw["spec"]["clusterSets"]
+    fleet.write("apps/raw.yaml", {"apiVersion": f"{OCM}/v1beta1", **raw})
     where = save(snapshot(), tmp_path / "hub")
-
-    def verdict() -> Any:
-        [found] = run.json("simulate", fleet.path, "--scores", where, "--placement", "other/raw")[
-            "placements"
-        ]
-        return found
-
-    assert not verdict().get("candidates")
-    assert verdict()["clusterSets"] == []
-    binding = {
-        "apiVersion": f"{OCM}/v1beta2",
-        "kind": "ManagedClusterSetBinding",
-        "spec": {"clusterSet": "fleet"},
-    }
+    arguments = ("simulate", fleet.path, "--scores", where, "--placement", "other/raw")
+    [verdict] = run.json(*arguments)["placements"]
+    assert (verdict.get("candidates"), verdict["clusterSets"]) == (None, [])
     bindings = [
-        binding | {"metadata": {"name": "fleet", "namespace": namespace}} for namespace in ("other", "argocd")
+        {"kind": "ManagedClusterSetBinding", "metadata": {"name": "fleet", "namespace": namespace}}
+        for namespace in ("other", "argocd")
     ]
     (where / "bindings.yaml").write_text(yaml.safe_dump_all(bindings))
-    assert (verdict()["clusterSets"], verdict()["ranked"]) == (["fleet"], ["eu-1"])
+    [verdict] = run.json(*arguments)["placements"]
+    assert (verdict["clusterSets"], verdict["ranked"]) == (["fleet"], ["eu-1"])

@@ -72,15 +72,6 @@ def test_the_next_period_is_the_first_that_has_not_ended(weekly: Weekly, now: fl
     assert found.start - now <= 15 * 24 * HOUR
 
 
-@given(weeklies.filter(lambda each: each.opens != each.closes), moments)
-def test_periods_follow_one_another(weekly: Weekly, now: float) -> None:
-    first = next_period(weekly, now)
-    assert first is not None
-    second = next_period(weekly, first.end)
-    assert second is not None
-    assert second.end > first.end
-
-
 @given(weeklies, weeklies, moments)
 def test_windows_that_are_open_at_once_overlap(one: Weekly, other: Weekly, now: float) -> None:
     if open_period(one, now) is not None and open_period(other, now) is not None:

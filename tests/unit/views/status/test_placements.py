@@ -39,18 +39,18 @@ def scored(values: dict[str, int], *, number: int = 1, decided: tuple[str, ...] 
     ]
 
 
+def unscored(cluster: str, objects: list[Object]) -> list[Object]:
+    gone = ("AddOnPlacementScore", cluster)
+    return [item for item in objects if (item["kind"], item["metadata"].get("namespace")) != gone]
+
+
 def only(objects: list[Object], **more: Any) -> PlacementView:
     return build(inputs_of(objects, **more)).placements[0]
 
 
 def test_a_decision_that_ocm_would_change_is_not() -> None:
     """Nothing wakes OCM when a score expires; it looks again within 10 minutes."""
-    objects = scored({"a": 80, "b": 60}, decided=("a",))
-    objects = [
-        item
-        for item in objects
-        if not (item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "a")
-    ]
+    objects = unscored("a", scored({"a": 80, "b": 60}, decided=("a",)))
     view = only([*objects, score("a", "cpu", 80, age=2000)])
     assert (view.decided, view.next, view.settled, view.counted_as_zero) == (("a",), ("b",), False, ("a",))
 
@@ -68,11 +68,7 @@ def test_a_score_that_its_scorer_never_publishes_flips_nothing(
     more: dict[str, Any], needed: dict[str, int | None]
 ) -> None:
     """b has no score, which counts as 0, and a has 40."""
-    objects = [
-        item
-        for item in scored({"a": 40, "b": 1}, decided=("a",))
-        if not (item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "b")
-    ]
+    objects = unscored("b", scored({"a": 40, "b": 1}, decided=("a",)))
     next(item for item in objects if item["kind"] == "DynamicScorer")["spec"].update(more)
     view = only(objects)
     assert {turn.cluster: turn.score and turn.score.needed for turn in view.flips} == needed
@@ -123,13 +119,6 @@ def test_placements_of_others_are_left_out_unless_they_rank_by_our_scores() -> N
     assert [one.placement for one in asked.placements] == ["argocd/foreign"]
 
 
-def test_pages_of_a_decision_are_one_decision() -> None:
-    objects = scored({"a": 80, "b": 60}, number=2, decided=("a",))
-    page = decision("p", "b")
-    page["metadata"]["name"] = "p-decision-2"
-    assert only([*objects, page, application_set("p")]).decided == ("a", "b")
-
-
 def only_application(*objects: Object, **more: Any) -> ApplicationView:
     found = build(inputs_of([cluster("a"), cluster("b"), *objects], **more)).applications
     assert len(found) == 1
@@ -154,22 +143,6 @@ def test_a_copy_that_is_being_deleted_is_leaving() -> None:
         "a": "leaving",
         "b": "pending",
     }
-
-
-def test_a_pulled_application_names_its_cluster_by_annotation() -> None:
-    pulled = application("web", "a", annotations={"apps.open-cluster-management.io/ocm-managed-cluster": "a"})
-    pulled["spec"]["destination"] = {"server": "https://kubernetes.default.svc"}
-    assert standings(only_application(application_set("web"), decision("web", "a"), pulled)) == {
-        "a": "running"
-    }
-
-
-def test_a_nested_generator_is_followed() -> None:
-    item = application_set("web")
-    item["spec"]["generators"] = [
-        {"matrix": {"generators": [*item["spec"]["generators"], {"list": {"elements": []}}]}}
-    ]
-    assert only_application(item, decision("web", "a")).placements == ("web",)
 
 
 @pytest.mark.parametrize("part", [Part.DECISIONS, Part.APPLICATIONS])
