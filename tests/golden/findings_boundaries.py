@@ -442,10 +442,7 @@ def _sources() -> Iterator[tuple[str, Documents]]:
         )
     same = both(*(cluster(name, f"env: {env}") for name, env in (("a", "x"), ("b", "x"), ("c", "y"))))
     by_env = HUB.replace(LABEL, "clusterLabel: {name: env, label: env}").replace("(cluster)", "(env)")
-    for title, more in (
-        ("", ""),
-        (", suspended", "suspend: true"),
-    ):
+    for title, more in (("", ""), (", suspended", "suspend: true")):
         yield case(
             f"clusters with one value{title}", scorers=below(more, by_env) if more else by_env, clusters=same
         )

@@ -181,19 +181,12 @@ def _queries() -> Iterator[tuple[str, Documents]]:
 def _durations() -> Iterator[tuple[str, Documents]]:
     for interval in (0, 1):
         yield f"interval {interval}", {"scorers": SCORER.replace("interval: 60", f"interval: {interval}")}
-    for span, step in (
-        (60, 0),
-        (10_999, 1),
-        (21_999, 2),
-    ):
+    for span, step in ((60, 0), (10_999, 1), (21_999, 2)):
         yield case(
             f"range {span} and step {step}",
             scorers=asking("up", span=f"range: {span}, ").replace("step: 60", f"step: {step}"),
         )
-    for fields in (
-        "params: {range: 60}",
-        "params: {step: 60}",
-    ):
+    for fields in ("params: {range: 60}", "params: {step: 60}"):
         yield f"source {fields}", {"scorers": source(fields)}
         yield f"source {fields} and no lock", {"scorers": source(fields, FULL.replace(", interval: 60", ""))}
     for ttl in (119, 120, 600):
@@ -220,21 +213,13 @@ def _locks() -> Iterator[tuple[str, Documents]]:
         http://prom.a:9090 | http://PROM.A:9090 | https://prom.a:9090 | http://prom.a:9091
         http://prom.b:9090 | http://[ | prom
     """):
-        for auth in (
-            "",
-            "tokenSecretRef: {name: t, key: k}",
-            "serviceAccountToken: true",
-        ):
+        for auth in ("", "tokenSecretRef: {name: t, key: k}", "serviceAccountToken: true"):
             text = spec if not auth else spec.replace("path: /p", f"path: /p, auth: {{{auth}}}")
             yield (
                 f"a lock that moves the source to {url}, auth {auth}",
                 locked(f"source: {{host: '{url}'}}", text),
             )
-    for url in (
-        "http://api.b",
-        "http://[::1",
-        "http://a.example.com",
-    ):
+    for url in ("http://api.b", "http://[::1", "http://a.example.com"):
         yield (
             f"a lock that moves scoring to {url} where hosts are allowed",
             locked(
@@ -563,11 +548,7 @@ def _targets() -> Iterator[tuple[str, Documents]]:
             apps=text,
             clusters=both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, ")),
         )
-    for fields in (
-        "scoreDestination: None",
-        "suspend: true",
-        "clusterSelector: {matchLabels: {env: x}}",
-    ):
+    for fields in ("scoreDestination: None", "suspend: true", "clusterSelector: {matchLabels: {env: x}}"):
         clusters = both(CLUSTER, cluster("edge-1", "env: edge"))
         chosen = app(
             "{numberOfClusters: 1}", "{numberOfClusters: 1, clusterSelector: {matchLabels: {env: prod}}}"
@@ -745,13 +726,7 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
         f"{CONFIG}, labelSelector: {{matchExpressions: [{{key: a, operator: x}}]}}",
     ):
         yield f"generator {fields}", {"apps": generator(fields)}
-    for kinds in (
-        ("matrix",),
-        ("merge",),
-        ("matrix", "merge"),
-        ("merge", "matrix", "matrix"),
-        ("clusters",),
-    ):
+    for kinds in (("matrix",), ("merge",), ("matrix", "merge"), ("merge", "matrix", "matrix"), ("clusters",)):
         yield f"generator in {kinds}", {"apps": nested(kinds)}
     for rest in (
         "goTemplate: true",
@@ -989,11 +964,7 @@ def _urls() -> Iterator[tuple[str, Documents]]:
                 f"sources: [{{repoURL: https://a/b.git, path: a}}, {{repoURL: '{url}', path: b}}]",
             ),
         )
-    for text in (
-        "chart: c",
-        "ref: values",
-        "path: '', chart: ''",
-    ):
+    for text in ("chart: c", "ref: values", "path: '', chart: ''"):
         yield f"source with {text}", {"apps": app("path: deploy", text)}
         yield case(
             f"second source with {text}",
@@ -1057,11 +1028,7 @@ def _metric_sources() -> Iterator[tuple[str, Documents]]:
             f"source.ref {ref} without MetricSources", scorers=USES.replace("ref: platform", f"ref: {ref}")
         )
     yield "source.ref of a MetricSource with a mistake", {"config": variants("host: 3"), "scorers": USES}
-    for field in (
-        "type: Prometheus",
-        "host: http://prom:9090",
-        "path: /p",
-    ):
+    for field in ("type: Prometheus", "host: http://prom:9090", "path: /p"):
         yield case(
             f"source.ref and {field}", config=variants(host), scorers=USES.replace("ref:", f"{field}, ref:")
         )
@@ -1071,13 +1038,7 @@ def _upstream() -> Iterator[tuple[str, Documents]]:
     def upstream(text: str, **more: str) -> Documents:
         return {"settings": UPSTREAM, "scorers": text.replace("  scoreRange: {min: 0, max: 1}\n", ""), **more}
 
-    for text in (
-        "up;",
-        'sum(a{b=";"})',
-        "up # a;b\\n",
-        "a;sum(b;c);d",
-        " ; ",
-    ):
+    for text in ("up;", 'sum(a{b=";"})', "up # a;b\\n", "a;sum(b;c);d", " ; "):
         yield f"upstream: {text}", upstream(asking(text))
     for span in ("", "range: 0, ", "range: 60, "):
         yield f"upstream: {span or 'no range'}", upstream(asking("up", span=span))
@@ -1133,10 +1094,7 @@ def _more() -> Iterator[tuple[str, Documents]]:
             locks=LOCK.replace("config: {}", f"config: {{source: {{host: '{url}'}}}}"),
         )
     yield "scores of any value in a Placement", {"scorers": BARE, "apps": policy(add_on())}
-    for text in (
-        "numberOfClusters: {a: b}",
-        "tolerations: [{key: {a: b}}]",
-    ):
+    for text in ("numberOfClusters: {a: b}", "tolerations: [{key: {a: b}}]"):
         yield f"Placement with {text}", {"apps": placement(f"{{{text}}}")}
     yield case(
         "a Placement of all clusters for null",

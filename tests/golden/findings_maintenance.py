@@ -83,8 +83,7 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     ),
     "maintenance: a cordon without a pace": _case(_work(action="Cordon"), settings=SETTINGS),
     "maintenance: no reconciler": _case(
-        _work(action="Cordon"),
-        settings=SETTINGS.replace("reconciler: {", "reconciler: {enabled: false, "),
+        _work(action="Cordon"), settings=SETTINGS.replace("reconciler: {", "reconciler: {enabled: false, ")
     ),
     "maintenance: windows that overlap": _case(
         _work(),

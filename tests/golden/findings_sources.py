@@ -193,11 +193,7 @@ def _pushed() -> Iterator[tuple[str, Documents]]:
             yield case(
                 f"{title} a receiver: {query}", settings=given, scorers=text.replace("'up'", f"'{quoted}'")
             )
-        for field in (
-            "host: 'http://prom.svc'",
-            "auth: {serviceAccountToken: true}",
-            "dialect: Other",
-        ):
+        for field in ("host: 'http://prom.svc'", "auth: {serviceAccountToken: true}", "dialect: Other"):
             yield case(
                 f"{title} a receiver, {field}",
                 settings=given,
@@ -249,12 +245,7 @@ def _measured() -> Iterator[tuple[str, Documents]]:
 
 
 def _without_an_api() -> Iterator[tuple[str, Documents]]:
-    for field in (
-        "configURL: ''",
-        "configSyncMode: Full",
-        "configSyncMode: None",
-        "configURL: x",
-    ):
+    for field in ("configURL: ''", "configSyncMode: Full", "configSyncMode: None", "configURL: x"):
         yield f"no API and {field}", {"scorers": below(field, QUERY)}
     for field in (
         "host: 'http://api.svc'",
@@ -364,11 +355,7 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
                 ),
                 clusters=both(cluster("eu-1"), cluster("'1'")),
             )
-    for policy_text in (
-        "{automatd: {}}",
-        "{automated: {prun: true}}",
-        "{xyz: 1}",
-    ):
+    for policy_text in ("{automatd: {}}", "{automated: {prun: true}}", "{xyz: 1}"):
         yield case(
             f"syncPolicy {policy_text}",
             apps=app("path: deploy}", f"path: deploy}}, syncPolicy: {policy_text}"),
@@ -425,10 +412,7 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         )
     host = "host: 'http://prom.svc'"
     same = f"{host}, clusterSelector: {{matchLabels: {{env: prod}}}}"
-    for title, texts in (
-        ("the rest", (host, host, host)),
-        ("the same", (same, same, same)),
-    ):
+    for title, texts in (("the rest", (host, host, host)), ("the same", (same, same, same))):
         yield case(f"variants of {title}", config=variants(*texts), scorers=USES)
     yield case(
         "a source without a host, and no configURL",

@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.maintenance import MOST_WINDOWS, Period, clock_change, together
-from gitops_dsf.repository.model.config import Maintenance
-from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
 from gitops_dsf.resolve.rankings import is_paced
 from gitops_dsf.resolve.rules.target_clusters import eligible
@@ -42,8 +40,7 @@ def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
         window = window_of(item.value.spec)
         if schedule is None or isinstance(window, Period) or schedule.opens == schedule.closes:
             continue
-        found = clock_change(window)
-        if found is None:
+        if (found := clock_change(window)) is None:
             continue
         field = "from" if found.clock == schedule.opens else "to"
         times = "exists twice" if found.twice else "does not exist"
@@ -108,7 +105,7 @@ def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
     every = context.declared.maintenance[:MOST_WINDOWS]
     items = [item for item in every if item.value.spec.action != "Freeze"]
     bits = {name: 1 << place for place, name in enumerate(sorted(context.inventory.all_clusters))}
-    taken = [_mask(clusters_of(item.value.spec, context.inventory), bits) for item in items]
+    taken = [sum(bits[each] for each in clusters_of(item.value.spec, context.inventory)) for item in items]
     groups = {group for _, group in together([window_of(item.value.spec) for item in items])}
     groups |= {frozenset({place}) for place in range(len(items))}
     ordered = [(each, _union(each, taken)) for each in sorted(groups, key=lambda it: (len(it), sorted(it)))]
@@ -118,10 +115,8 @@ def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
             stranded.setdefault(found, []).extend(names)
     for group, names in sorted(stranded.items(), key=lambda each: sorted(each[0])):
         *others, last = sorted(group)
-        item = items[last]
-        also = (
-            f"while {names_text([items[each].name for each in others], most=3)} is open, " if others else ""
-        )
+        item, open_ = items[last], names_text([items[each].name for each in others], most=3)
+        also = f"while {open_} is open, " if others else ""
         yield codes.MAINTENANCE_STRANDS.at(
             item.document.key_at(("spec", "clusters" if item.value.spec.clusters else "clusterSelector")),
             f"{also}too few eligible clusters are left for {names_text(sorted(names), most=3)}",
@@ -147,11 +142,7 @@ def _needs_of(context: Context, bits: Mapping[str, int]) -> Mapping[_Need, list[
         clusters = eligible(context, ranking)
         count = min(len(clusters), ranking.value.spec.placement.number_of_clusters or 1)
         found.setdefault((clusters, count), []).append(ranking.name)
-    return {_Need(_mask(clusters, bits), count): names for (clusters, count), names in found.items()}
-
-
-def _mask(names: Iterable[str], bits: Mapping[str, int]) -> int:
-    return sum(bits[name] for name in names)
+    return {_Need(sum(bits[each] for each in need), count): names for (need, count), names in found.items()}
 
 
 def _stranding(
@@ -204,16 +195,10 @@ def somebody_carries_it_out(context: Context) -> Iterator[Diagnostic]:
 @needs(CLUSTERS, "ManagedCluster")
 def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     """A misspelt name, or a selector that matches nothing, has no effect."""
-    unknown = 0
+    known = context.inventory.clusters
+    yield from _unknown(context, "clusters", known, "there is no ManagedCluster {} in clusters/")
     for item in context.declared.maintenance:
         spec = item.value.spec
-        for index, name in enumerate(spec.clusters or ()):
-            if name not in context.inventory.clusters:
-                unknown += 1
-                known = context.inventory.clusters if unknown <= MOST_HINTS else ()
-                yield _unknown(
-                    item, ("clusters", index), f"there is no ManagedCluster {name} in clusters/", name, known
-                )
         if spec.cluster_selector is not None and not clusters_of(spec, context.inventory):
             position = item.document.key_at(("spec", "clusterSelector"))
             message = "clusterSelector matches no cluster of the inventory"
@@ -223,30 +208,24 @@ def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
 @needs("ScoredApplication")
 def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
     """An application that does not exist, or is not paced, has no moves to freeze."""
-    applications = {item.name: item for item in context.declared.applications}
-    unknown = 0
-    for item in context.declared.maintenance:
+    known = {item.name: item for item in context.declared.applications}
+    yield from _unknown(context, "applications", known, "there is no ScoredApplication {} in apps/")
+    for item in context.declared.maintenance if context.settings.pace is not None else ():
         for index, name in enumerate(item.value.spec.applications or ()):
-            found = applications.get(name)
-            if found is None:
-                unknown += 1
-                known = applications if unknown <= MOST_HINTS else ()
-                yield _unknown(
-                    item,
-                    ("applications", index),
-                    f"there is no ScoredApplication {name} in apps/",
-                    name,
-                    known,
-                )
-            elif context.settings.pace is not None and (
+            found = known.get(name)
+            if found is not None and (
                 found.value.spec.placement.ref is not None or not is_paced(found, context.settings)
             ):
                 message = f"{name} is not paced: there is nothing to freeze"
                 yield codes.PACE_FIELD.at(item.at("spec", "applications", index), message, "remove it")
 
 
-def _unknown(
-    item: Item[Maintenance], place: tuple[str, int], message: str, name: str, known: Iterable[str]
-) -> Diagnostic:
-    position = item.at("spec", *place)
-    return codes.UNKNOWN_IN_MAINTENANCE.at(position, message, did_you_mean(name, known) or "remove it")
+def _unknown(context: Context, field: str, known: Mapping[str, object], message: str) -> Iterator[Diagnostic]:
+    unknown = 0
+    for item in context.declared.maintenance:
+        for index, name in enumerate(getattr(item.value.spec, field) or ()):
+            if name not in known:
+                unknown += 1
+                hint = did_you_mean(name, known if unknown <= MOST_HINTS else ()) or "remove it"
+                position = item.at("spec", field, index)
+                yield codes.UNKNOWN_IN_MAINTENANCE.at(position, message.format(name), hint)

@@ -7,13 +7,12 @@ first expression is checked, because most repositories have none.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
@@ -75,29 +74,25 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
             if not isinstance(score, str):
                 continue
             if scorer is None:
-                yield _unpublished(item, place, resource, did_you_mean(resource, scorers))
+                yield _unpublished(item.at(*place), resource, did_you_mean(resource, scorers))
                 continue
-            if not can_yield(scorer.dimension_format, score, score_name=scorer.score_name):
-                message = (
-                    f"{scorer.name} names its items {scorer.dimension_format}, which never gives {score}"
-                )
+            template = scorer.dimension_format
+            if not can_yield(template, score, score_name=scorer.score_name):
+                message = f"{scorer.name} names its items {template}, which never gives {score}"
                 position = item.at(*place[:-1], "scoreName")
                 yield codes.DIMENSION.at(position, message, "name an item that the scorer publishes")
             weight = weight if isinstance(weight, int) else 1
-            message = how_zero_wins(scorer, weight)
-            if message:
+            if message := how_zero_wins(scorer, weight):
                 swap = "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight"
                 hint = "give the scorer a scoreRange" if weight > 0 else swap
                 yield codes.MISSING_BEATS_REAL.at(item.at(*place), message, hint)
 
 
-def _unpublished(item: Item[RawPlacement], place: Path, resource: str, close: str) -> Diagnostic:
+def _unpublished(position: Position, resource: str, close: str) -> Diagnostic:
+    message = f"no scorer here publishes {resource or 'an empty name'}"
     if close:
-        message = f"no scorer here publishes {resource}: every cluster would count as 0"
-        return codes.UNKNOWN_SCORER.at(item.at(*place), message, close)
-    name = resource or "an empty name"
-    message = f"no scorer here publishes {name}; if no other add-on does, every cluster counts as 0"
-    position = item.at(*place)
+        return codes.UNKNOWN_SCORER.at(position, f"{message}: every cluster would count as 0", close)
+    message = f"{message}; if no other add-on does, every cluster counts as 0"
     return codes.FOREIGN_SCORE.at(position, message, "make sure that an add-on of the fleet publishes it")
 
 
@@ -149,10 +144,9 @@ def _verdict(spec: Mapping[str, Any]) -> "Verdict":
 
 def _selectors(document: Document) -> Iterator[Diagnostic]:
     """Selectors of labels and claims, and expressions."""
-    predicates = document.items("spec", "predicates")
     groups = document.items(*_GROUPS, "decisionGroups")
     for place in (
-        *((*place, "requiredClusterSelector") for place in predicates),
+        *((*place, "requiredClusterSelector") for place in document.items("spec", "predicates")),
         *((*place, "groupClusterSelector") for place in groups),
     ):
         for name in ("labelSelector", "claimSelector"):
@@ -237,8 +231,7 @@ def _rankings(document: Document) -> Iterator[Diagnostic]:
         yield codes.NO_STEADY.at(position, message, "add the BuiltIn prioritizer Steady with a weight")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CelMistake:
+class CelMistake(NamedTuple):
     """A mistake in an expression, and its 0-based character offset; None if the position is unknown."""
 
     message: str
@@ -259,8 +252,7 @@ def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
     except CelSyntaxError as error:
         syntax = [item for item in error.mistakes if item.reason.startswith("Syntax error")]
         return tuple(
-            CelMistake(message=_refused_cel(item.reason), offset=item.offset)
-            for item in syntax[:1] or error.mistakes
+            CelMistake(_refused_cel(each.reason), each.offset) for each in syntax[:1] or error.mistakes
         )
     kind = checked.yields.partition("<")[0]
     if kind in {"BOOL", "DYN"}:
@@ -268,10 +260,8 @@ def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
     name = kind.rpartition(".")[2].removesuffix("_type").lower()
     effect = "OCM drops every cluster without reporting it"
     message = f"CEL: the expression yields {name}, not true or false: {effect}"
-    hint = "compare it with something, such as ... == ..."
-    if name == "optional":
-        hint = "end it with .orValue(false)"
-    return (CelMistake(message=message, offset=0, hint=hint),)
+    compare = "compare it with something, such as ... == ..."
+    return (CelMistake(message, 0, "end it with .orValue(false)" if name == "optional" else compare),)
 
 
 @lru_cache(maxsize=1)

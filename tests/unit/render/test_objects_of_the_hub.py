@@ -11,19 +11,21 @@ import pytest
 
 from dsf_wire.summary import decode
 from tests.support import fleets
-from tests.support.rendering import DSF, application, identity, objects, rendered, scorer
+from tests.support.rendering import (
+    DSF,
+    application,
+    identity,
+    metric_source,
+    objects,
+    on_hub,
+    produced,
+    rendered,
+    scorer,
+)
 
 
 def kind(found: dict[str, dict[str, Any]], wanted: str) -> list[dict[str, Any]]:
     return [item for item in found.values() if item["kind"] == wanted]
-
-
-class TestScorers:
-    def test_nulls_in_arguments_stay(self, tmp_path: Path) -> None:
-        arguments = {"a": None, "b": {"c": None, "d": [None, {}]}}
-        scoring = {"params": {"name": "cpu", "interval": 60}, "arguments": arguments}
-        (item,) = kind(objects(rendered(tmp_path, scorer("cpu", scoring=scoring))), "DynamicScorer")
-        assert item["spec"]["scoring"]["arguments"] == arguments
 
 
 class TestMasks:
@@ -41,16 +43,6 @@ class TestMasks:
                 "platform/configmap.gitops-dsf-masks.yaml"
             ]
             assert found["data"] == {"masks": "[]"}
-
-
-class TestWorks:
-    def test_a_cluster_without_scorers_has_an_empty_list(self, tmp_path: Path) -> None:
-        """A missing ConfigMap deletes nothing on a spoke; an empty list, which was meant, does."""
-        found = objects(rendered(tmp_path, scorer("cpu", suspend=True), clusters=1))
-        (work,) = kind(found, "ManifestWork")
-        (config,) = (item for item in work["spec"]["workload"]["manifests"] if item["kind"] == "ConfigMap")
-        decoded = decode(config["data"]["summaries"])
-        assert (decoded.summaries, decoded.problems) == ((), ())
 
 
 class TestAddOn:
@@ -113,3 +105,49 @@ def carried(name: str, **metadata: str | None) -> dict[str, Any]:
     }
     api = f"{fleets.OCM}/v1beta1"
     return {"apiVersion": api, "kind": "Placement", "metadata": {"name": name, **metadata}, "spec": spec}
+
+
+@pytest.mark.parametrize(("clusters", "codes"), [(2, []), (14, ["DSF153"])])
+def test_the_hub_scorers_configuration_must_fit_into_a_config_map(
+    tmp_path: Path, clusters: int, codes: list[str]
+) -> None:
+    claims = [[{"name": "id", "value": f"{index}-{'x' * 80_000}"}] for index in range(clusters)]
+    many = [
+        {**fleets.cluster(f"c-{index}"), "status": {"clusterClaims": found}}
+        for index, found in enumerate(claims)
+    ]
+    source = {**on_hub("x")["spec"]["source"], "clusterLabel": {"name": "cluster", "claim": "id"}}
+    found = produced(tmp_path, *many, on_hub("headroom", source=source), clusters=0)
+    assert [item.code for item in found.diagnostics] == codes
+
+
+def test_nodes_and_pods_are_read_only_where_a_scorer_counts_them(tmp_path: Path) -> None:
+    """One scorer asks a Prometheus where there is one, and nodes and pods elsewhere."""
+    edge = {"clusterSelector": {"matchLabels": {"env": "edge"}}, "type": "Kubernetes"}
+    params = {"query": "cpu_available_ratio", "range": 600, "step": 60}
+    documents = (
+        metric_source("platform", edge, {"host": "http://prometheus.monitoring.svc:9090"}),
+        scorer("free", source={"ref": "platform", "params": params}),
+    )
+    inventory = (fleets.cluster("c0", env="edge"), fleets.cluster("c1", env="prod"))
+    found = objects(rendered(tmp_path, *inventory, *documents, clusters=0))
+    works = {name: found[f"works-00/{name}.manifestwork.yaml"] for name in ("c0", "c1")}
+    rules = [
+        [rule for item in work["spec"]["workload"]["manifests"] for rule in item.get("rules", ())]
+        for work in works.values()
+    ]
+    assert rules == [
+        [{"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]}],
+        [],
+    ]
+    texts = [
+        decode(item["data"]["summaries"]).summaries[0]
+        for work in works.values()
+        for item in work["spec"]["workload"]["manifests"]
+        if item["kind"] == "ConfigMap"
+    ]
+    assert [(item.source_type, bool(item.source_endpoint)) for item in texts] == [
+        ("Kubernetes", False),
+        ("Prometheus", True),
+    ]
+    assert {item.source_query for item in texts} == {"cpu_available_ratio"}

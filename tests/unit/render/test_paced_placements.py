@@ -73,12 +73,3 @@ def test_what_is_not_paced(tmp_path: Path, app: dict[str, Any]) -> None:
     """It follows its scores at once."""
     _, document = placements(tmp_path, app, pace={})
     assert PACE_ANNOTATION not in document["metadata"].get("annotations", {})
-
-
-def test_the_reconciler_reads_the_pace(tmp_path: Path) -> None:
-    """It is in the settings that are mounted."""
-    found = objects(rendered(tmp_path, RANGED, application("web"), pace={"concurrent": 7}))
-    config = next(
-        item for path, item in found.items() if path.endswith("configmap.gitops-dsf-reconciler.yaml")
-    )
-    assert "concurrent: 7" in str(config["data"])

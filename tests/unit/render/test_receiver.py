@@ -54,10 +54,6 @@ class TestWhere:
         assert kinds.count("ServiceMonitor") == 1
         assert kinds.count("Service") == 2
 
-    def test_nothing_is_rendered_while_no_scorer_needs_it(self, tmp_path: Path) -> None:
-        fleet = Fleet(tmp_path, scorer("fixed"))
-        assert "otlp" not in str(fleet.objects)
-
 
 class TestConfiguration:
     @pytest.mark.parametrize(

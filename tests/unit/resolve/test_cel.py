@@ -15,7 +15,6 @@ import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.resolve.rules.placements import cel_mistakes as check
-from tests.support.repositories import findings
 from tests.unit.simulator.hub import ORACLE
 
 EXPRESSIONS = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))["expressions"]
@@ -55,10 +54,7 @@ def test_most_of_what_ocm_refuses_is_found() -> None:
         ("managedCluster.scores(1)", [(21, "CEL: found no matching overload for 'scores'")]),
         ("'a'.find('(') == 'a'", [(9, "CEL: error parsing regexp: missing ): (")]),
         ("99999999999999999999 == 1", [(0, "CEL: invalid int literal")]),
-        (
-            "managedCluster.metadata.labels.size()",
-            [(0, "CEL: the expression yields int, not true or false")],
-        ),
+        ("managedCluster.metadata.labels.size()", [(0, "CEL: the expression yields int, not true or false")]),
         (
             "true && manageCluster.metadata.name == 'a'",
             [(30, "CEL: undeclared reference to 'manageCluster.")],
@@ -116,35 +112,6 @@ spec:
         celSelector:
           celExpressions:
 """
-
-
-@pytest.mark.parametrize(
-    ("item", "line", "column"),
-    [
-        ("            - nope == 1\n", 9, 15),
-        ("            - 'true'\n            - \"true && nope\"\n", 10, 24),
-        ("            - '''a'' == nope'\n", 9, 25),
-        ('            - "\\"a\\" == nope"\n', 9, 25),
-        ("            - |-\n              true &&\n                nope\n", 11, 17),
-        ("            - >-\n              true &&\n              nope\n", 11, 15),
-        ("            - true &&\n              nope\n", 10, 15),
-    ],
-)
-def test_the_place_is_the_one_inside_the_string(item: str, line: int, column: int) -> None:
-    [found] = findings(apps=PLACEMENT + item)
-    assert (found.code, found.position.line, found.position.column) == ("DSF324", line, column)
-    assert (
-        found.message
-        == "CEL: undeclared reference to 'nope': OCM refuses the Placement, and evicts everything"
-    )
-
-
-def test_an_expression_that_does_not_compile_has_no_further_findings() -> None:
-    """`.scores(` alone is a warning; here it is not the mistake."""
-    assert [
-        item.code
-        for item in findings(apps=PLACEMENT + "            - managedCluster.scores('a').siz() > 0\n")
-    ] == ["DSF324"]
 
 
 SCRIPT = """

@@ -13,12 +13,7 @@ FLEET = "---\n".join(MANY.split("---\n")[:10])
 
 @pytest.mark.parametrize(
     ("spec", "expected"),
-    [
-        ("", 9 / 450),
-        ("scoreTTLSeconds: 100", 9 / 50),
-        ("suspend: true", 0),
-        ("scoreDestination: None", 0),
-    ],
+    [("", 9 / 450), ("scoreTTLSeconds: 100", 9 / 50), ("suspend: true", 0), ("scoreDestination: None", 0)],
 )
 def test_every_published_score_is_written_at_half_of_its_ttl(spec: str, expected: float) -> None:
     """Of ten clusters one is masked. The default TTL is 900 s or ten intervals, whichever is more."""

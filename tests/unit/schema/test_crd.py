@@ -74,15 +74,6 @@ def test_upstream_fields_are_all_there() -> None:
     assert {f"status.{name}" for name in (*synced, "healthStatus")} <= paths
 
 
-def test_conditions_merge_by_type() -> None:
-    """Two writers of different conditions must not overwrite each other: the list is a map, as for
-    metav1.Condition.
-    """
-    conditions = schema_of("DynamicScorer")["properties"]["status"]["properties"]["conditions"]
-    assert conditions["x-kubernetes-list-type"] == "map"
-    assert conditions["x-kubernetes-list-map-keys"] == ["type"]
-
-
 def test_stored_defaults_are_the_models_defaults() -> None:
     spec = schema_of("DynamicScorer")["properties"]["spec"]
     model = DynamicScorer.model_validate(a_scorer(scoreRange={"min": 0, "max": 1})).model_dump(
@@ -156,36 +147,3 @@ def test_what_the_model_refuses_the_crd_refuses(document: dict[str, Any]) -> Non
         model_of(document).model_validate(document)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, schema_of(document["kind"]))
-
-
-def test_rules_between_fields_are_cel() -> None:
-    tokens = [
-        "!(has(self.tokenSecretRef) && self.serviceAccountToken)",
-        "!(has(self.oauth2) && (has(self.tokenSecretRef) || self.serviceAccountToken))",
-    ]
-    rules = {
-        path: [item["rule"] for item in node["x-kubernetes-validations"]]
-        for path, node in [*nodes(schema_of("DynamicScorer")), *nodes(schema_of("DynamicScoringConfig"))]
-        if "x-kubernetes-validations" in node
-    }
-    assert rules == {
-        "spec": [
-            (
-                "(has(self.scoring) && has(self.scoring.type) && self.scoring.type == 'Query')"
-                " || (has(self.configURL) && has(self.configSyncMode))"
-            )
-        ],
-        "spec.source.variants[]": [
-            (
-                "!(has(self.basicAuth) && has(self.auth)"
-                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken"
-                " || has(self.auth.oauth2)))"
-            )
-        ],
-        "spec.source.variants[].headers[]": ["has(self.value) != has(self.secretRef)"],
-        "spec.source.variants[].auth": tokens,
-        "spec.source.auth": tokens,
-        "spec.scoring.auth": tokens,
-        "spec.scoreRange": ["self.min < self.max", "self.outputMin != self.outputMax"],
-        "spec.masks[]": ["has(self.clusterName) != has(self.clusterSelector)"],
-    }

@@ -3,7 +3,6 @@
 import pytest
 
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
-from tests.support import yamlfast
 
 TEXTS = """
     cpu v1.31.0 10.0.0.1 12:30 2025-01-01 64Gi none None yess - + . 0xZZ 1.2.3
@@ -49,8 +48,3 @@ def test_scalars_that_yaml_versions_read_differently_are_ambiguous(text: str, in
     found = resolve_plain(text)
     assert isinstance(found, Ambiguous)
     assert found.instead == instead
-
-
-@pytest.mark.parametrize("text", ["yes", "017", "1_000", "12e03"])
-def test_the_quoted_form_that_is_asked_for_is_a_string_to_everybody(text: str) -> None:
-    assert yamlfast.load(f'"{text}"') == text

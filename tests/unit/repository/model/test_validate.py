@@ -4,8 +4,6 @@ import pytest
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import load_text
-from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
-from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.validate import declare
 
 HEAD = (
@@ -17,10 +15,6 @@ SPEC = "spec:\n  description: d\n  configURL: http://a\n  configSyncMode: None\n
 
 def findings(text: str, file: str = "scorers/a.yaml") -> list[Diagnostic]:
     return list(declare(load_text(text, file=file)).diagnostics)
-
-
-def test_every_kind_has_a_folder() -> None:
-    assert set(FOLDER_OF_KIND) == {kind for _, kind in KINDS}
 
 
 def test_nothing_of_the_validator_shows() -> None:
