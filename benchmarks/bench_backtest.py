@@ -4,8 +4,6 @@ Two weeks of 100 clusters, 3 scorers each minute and 50 applications: at most 20
 store on loopback that another process plays. Exits with 1 when a target is missed.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

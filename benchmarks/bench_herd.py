@@ -7,8 +7,6 @@ seeds of the noise, and the worst of them counts. Also what one admission costs 
 when a goal is missed.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import time

@@ -7,8 +7,6 @@ The reconciler runs as `gitops-dsf reconcile`, the API server is a process of it
 table; exits with 1 when a figure misses its goal.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -4,8 +4,6 @@ One process of `gitops-dsf` per measurement, on real files. Seconds and CPU are 
 memory is the largest resident set of all. Exits with 1 when a target is missed.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

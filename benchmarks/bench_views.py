@@ -7,8 +7,6 @@ Everything is made here. Seconds are those of the clock; where other programs sh
 column is what counts. Exits with 1 when a target is missed.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import subprocess

@@ -5,8 +5,6 @@ masks that make a dozen different configurations, locks, secrets, several expres
 with and without extra conditions.
 """
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One process, measured from outside: seconds, CPU and peak memory as the kernel counts them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

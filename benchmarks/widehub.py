@@ -11,8 +11,6 @@ are listed anew; `renew N` sends N renewals a second; `change` gives all scores 
 followed. Ends with its input.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

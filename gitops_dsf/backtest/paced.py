@@ -7,8 +7,6 @@ OCM follows an admission at once, and the handover is done at the next point: no
 have taken. The scores of the past do not show the load of these moves, so it is assumed until they would.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.lapses import Lapse, tracks_of
+from gitops_dsf.backtest.contest import Contest, Lapse, tracks_of
 from gitops_dsf.backtest.track import Decided, DecisionLine
 from gitops_dsf.backtest.vectorised import CELLS, Ints, ScoreColumns, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of

@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.lapses import Lapse, lapses, tracks_of
+from gitops_dsf.backtest.contest import Contest, Lapse, lapses, tracks_of
 from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Track, Tracks
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score

@@ -14,8 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.lapses import Lapse
+from gitops_dsf.backtest.contest import Contest, Lapse
 from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Tracks
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 

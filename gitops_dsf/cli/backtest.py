@@ -26,7 +26,7 @@ from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text
 
 try:
-    from gitops_dsf.backtest.rawscores import Results, evaluated, exported, query_of, results, samples_of
+    from gitops_dsf.backtest.publication import Results, evaluated, exported, query_of, results, samples_of
     from gitops_dsf.metricstore.answer import Answer, StoreError, read_path
     from gitops_dsf.views.backtest import sentences
     from gitops_dsf.views.backtest.build import LIMITS, Asked, BacktestBuilder, Result, document

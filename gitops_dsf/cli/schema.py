@@ -1,11 +1,34 @@
 """gitops-dsf schema: writes the schema for editors, or everything that is generated from the models."""
 
 import argparse
+import json
 import sys
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
-from gitops_dsf.cli.schematree import schema_tree, write_tree
-from gitops_dsf.schema.editor import FILE, bundle
+import msgspec
+
+from gitops_dsf.backtest.result import BacktestResult
+from gitops_dsf.canonicalyaml import emit
+from gitops_dsf.hub.snapshot import HubSource
+from gitops_dsf.journal.record import Record
+from gitops_dsf.repository.files import write_file
+from gitops_dsf.repository.model.base import Schema
+from gitops_dsf.schema.crd import crds
+from gitops_dsf.schema.editor import DRAFT, FILE, bundle, editor_schemas, summaries_schema
+from gitops_dsf.simulator import Explanation
+from gitops_dsf.simulator.verdict import VerdictData
+from gitops_dsf.sync.locks import LockResult
+from gitops_dsf.views.doctor.facts import DoctorOutput
+from gitops_dsf.views.preview.build import ErrorFinding, Preview
+from gitops_dsf.views.preview.maintenance import WindowView
+from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
+from gitops_dsf.views.scoretests.suite import TestOutput
+from gitops_dsf.views.status.build import StatusOutput
+from gitops_dsf.views.status.queue import QueueView
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,3 +41,141 @@ def run(arguments: argparse.Namespace) -> int:
     written = write_tree(tree, arguments.out)
     sys.stdout.write(f"{arguments.out}: {len(tree)} schemas, {len(written)} written\n")
     return 0
+
+
+_CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
+
+
+@cache
+def schema_tree() -> Mapping[str, str]:
+    """Contents by relative path, sorted. The bytes are the same on every machine."""
+    tree = {f"json/{name}": _json(schema) for name, schema in editor_schemas().items()}
+    tree["json/document.json"] = bundle()
+    tree |= {f"crds/{crd['metadata']['name']}.yaml": _CRD_HEADER + emit(crd) for crd in crds()}
+    tree |= {f"output/{verb}.json": _json(schema) for verb, schema in output_schemas().items()}
+    tree["wire/summaries.json"] = _json(summaries_schema())
+    return MappingProxyType(dict(sorted(tree.items())))
+
+
+def write_tree(tree: Mapping[str, str], out: Path) -> list[str]:
+    """Writes files that differ, each by temporary file and rename, and returns their paths. Raises
+    RepositoryError.
+    """
+    differing = [path for path, text in tree.items() if not _holds(out / path, text.encode())]
+    for path in differing:
+        write_file(out / path, tree[path])
+    return differing
+
+
+def _holds(target: Path, content: bytes) -> bool:
+    try:
+        return target.read_bytes() == content
+    except OSError:
+        return False
+
+
+def _json(schema: Schema) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+class Finding(ErrorFinding, frozen=True, kw_only=True):
+    """A finding of `validate`."""
+
+    severity: Literal["error", "warning", "notice"]
+
+
+class SimulateOutput(TypedDict):
+    """The output of `simulate`."""
+
+    hub: HubSource
+    filtersOnly: bool
+    placements: list[VerdictData]
+
+
+class PacedOutput(TypedDict):
+    """The output of `simulate --paced`."""
+
+    hub: HubSource
+    underWay: list[PacedMove]
+    waves: list[Wave]
+    maintenance: NotRequired[list[WindowView]]
+
+
+class LogOutput(TypedDict):
+    """The output of `log`."""
+
+    records: list[Record]
+    skipped: list[str]
+
+
+class CheckFinding(TypedDict):
+    check: str
+    severity: str
+    message: str
+    hint: str
+
+
+class CheckOutput(TypedDict):
+    """The output of `scorer check`."""
+
+    url: str
+    errors: int
+    warnings: int
+    findings: list[CheckFinding]
+
+
+class PacedPlacement(TypedDict):
+    """What `explain` says of a paced Placement."""
+
+    move: WishedMove | None
+    """Where OCM would move it by the written weights; None if nowhere, or without scores."""
+    queue: QueueView | None
+
+
+class PlacementOutput(SimulateOutput):
+    """The output of `explain` for a Placement."""
+
+    paced: NotRequired[PacedPlacement]
+
+
+ExplainOutput = msgspec.defstruct(
+    "ExplainOutput",
+    [
+        ("hub", HubSource),
+        ("filters_only", bool),
+        *((each.name, each.type) for each in msgspec.structs.fields(Explanation)),
+    ],
+    rename="camel",
+)
+
+_OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "backtest": (BacktestResult,),
+    "diff": (Preview,),
+    "doctor": (DoctorOutput,),
+    "explain": (ExplainOutput, PlacementOutput),
+    "log": (LogOutput,),
+    "scorer-check": (CheckOutput,),
+    "simulate": (SimulateOutput, PacedOutput),
+    "status": (StatusOutput,),
+    "sync": (list[LockResult],),
+    "test": (TestOutput,),
+    "validate": (list[Finding],),
+}
+
+
+def output_schemas() -> Mapping[str, Schema]:
+    """The JSON Schema of the output of each verb with `-o json`, by verb."""
+    return {verb: _schema(verb, shapes) for verb, shapes in _OUTPUTS.items()}
+
+
+def _schema(verb: str, shapes: tuple[Any, ...]) -> Schema:
+    schemas, definitions = msgspec.json.schema_components(shapes, ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        definition.pop("title", None)
+    found = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+    return {
+        "$schema": DRAFT,
+        "title": f"gitops-dsf {verb.replace('-', ' ')} -o json",
+        **found,
+        "$defs": definitions,
+    }

@@ -34,7 +34,7 @@ from gitops_dsf.views.status.queue import queue_view
 from gitops_dsf.wording import names_text, plural
 
 if TYPE_CHECKING:
-    from gitops_dsf.cli.schematree import PacedPlacement
+    from gitops_dsf.cli.schema import PacedPlacement
 
 
 def run(args: argparse.Namespace) -> int:

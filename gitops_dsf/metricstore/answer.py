@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from gitops_dsf.backtest.rawscores import Series
+from gitops_dsf.backtest.publication import Series
 from gitops_dsf.errors import GitopsDsfError
 
 MAX_WARNINGS: Final = 10

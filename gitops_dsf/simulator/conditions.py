@@ -2,8 +2,6 @@
 newMisconfiguredCondition), and notes for people: which traps a verdict ran into.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -77,12 +75,12 @@ RESYNC_SECONDS = 600
 """Resync period of the informers: OCM notices at the latest then what sends no event."""
 
 
-def notes_on(verdict: Verdict) -> tuple[str, ...]:
+def notes_on(verdict: "Verdict") -> tuple[str, ...]:
     """Returns the notes, the most severe first."""
     return (*_controller(verdict), *_decisions(verdict), *_scores(verdict))
 
 
-def _controller(verdict: Verdict) -> Iterator[str]:
+def _controller(verdict: "Verdict") -> Iterator[str]:
     outcome = str(verdict.outcome)
     if verdict.panic is not None:
         yield (
@@ -105,7 +103,7 @@ def _controller(verdict: Verdict) -> Iterator[str]:
         )
 
 
-def _decisions(verdict: Verdict) -> Iterator[str]:
+def _decisions(verdict: "Verdict") -> Iterator[str]:
     if str(verdict.outcome) != "Scheduled":
         return
     if verdict.status.failed:
@@ -124,7 +122,7 @@ def _decisions(verdict: Verdict) -> Iterator[str]:
         yield "numberOfClusters is 0: nothing is selected, and PlacementSatisfied is False"
 
 
-def _scores(verdict: Verdict) -> Iterator[str]:
+def _scores(verdict: "Verdict") -> Iterator[str]:
     if verdict.status.code is Code.WARNING:
         yield (
             f"{verdict.status.message}: each counts as 0, which beats every negative score, and OCM repeats"

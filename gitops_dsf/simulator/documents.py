@@ -6,8 +6,6 @@ coordinate without a type an add-on. A ManagedCluster without a set joins `defau
 gate DefaultClusterSet, on by default). Objects from a hub already have both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
@@ -76,11 +74,8 @@ def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def read(document: Mapping[str, Any], position: int) -> HubObject:
-    """Converts one document.
-
-    Raises:
-        SimulatorInputError: a kind the scheduler does not read, a missing name or namespace, or a value
-            of the wrong type.
+    """Converts one document. Raises SimulatorInputError: a kind the scheduler does not read, a missing name
+    or namespace, or a value of the wrong type.
     """
     kind = document.get("kind")
     model = KINDS.get(kind) if isinstance(kind, str) else None
@@ -103,10 +98,8 @@ DEFAULT_SET = "default"
 
 
 def with_defaults(objects: Iterable[Object]) -> list[Object]:
-    """Returns the objects as the hub would store them. The input is not changed.
-
-    Raises:
-        SimulatorInputError: parts of a Placement are not mappings and lists.
+    """Returns the objects as the hub would store them. The input is not changed. Raises SimulatorInputError:
+    parts of a Placement are not mappings and lists.
     """
     return [_filled(document) for document in objects]
 

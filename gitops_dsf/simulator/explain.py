@@ -2,8 +2,6 @@
 flip the decision.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -90,10 +88,7 @@ def explain(
     verdict: Verdict, cluster: str, *, spans: Mapping[str, tuple[int, int]] = MappingProxyType({})
 ) -> Explanation:
     """Explains one cluster of a verdict. `spans` has the lowest and highest score by name of the
-    AddOnPlacementScore, where they are known.
-
-    Raises:
-        SimulatorInputError: no such cluster.
+    AddOnPlacementScore, where they are known. Raises SimulatorInputError: no such cluster.
     """
     position = verdict.state.positions.get(cluster)
     if position is None:

@@ -4,8 +4,6 @@ predicates (plugins/predicate) and taints (plugins/tainttoleration).
 A cluster's availability does not matter here; taints represent it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -37,10 +35,8 @@ NO_MEMBERSHIP = Membership(0, (), ())
 
 
 def members_of(cluster_set: ManagedClusterSet, state: HubState) -> frozenset[int]:
-    """The clusters of a set.
-
-    Raises:
-        MembershipError: an unknown selector type, or a selector that Kubernetes rejects.
+    """The clusters of a set. Raises MembershipError: an unknown selector type, or a selector that Kubernetes
+    rejects.
     """
     name = cluster_set.metadata.name
     selector = cluster_set.spec.cluster_selector if cluster_set.spec else None
@@ -60,11 +56,7 @@ def members_of(cluster_set: ManagedClusterSet, state: HubState) -> frozenset[int
 
 
 def resolve_membership(placement: Placement, state: HubState) -> Membership:
-    """Bound sets, narrowed by spec.clusterSets, and their clusters.
-
-    Raises:
-        MembershipError: see members_of.
-    """
+    """Bound sets, narrowed by spec.clusterSets, and their clusters. Raises as `members_of`."""
     bound = [
         name for name in state.bindings.get(placement.metadata.namespace or "", ()) if name in state.sets
     ]

@@ -3,8 +3,6 @@ getPrioritizers), the score each gives a cluster (pkg/placement/plugins/{balance
 sums, rank order and selection (schedule.go: Schedule, selectClusters).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,10 +43,8 @@ class PrioritizerError(Exception):
 def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
     """The prioritizers that run: those with a weight other than 0.
 
-    Go visits them in random map order; here it is the order in which they were configured.
-
-    Raises:
-        PrioritizerError: an unknown mode or built-in name, a missing coordinate.
+    Go visits them in random map order; here it is the order in which they were configured. Raises
+    PrioritizerError: an unknown mode or built-in name, a missing coordinate.
     """
     policy = placement.spec.prioritizer_policy
     mode = (policy.mode if policy else None) or ""
@@ -273,10 +269,8 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
 def rank(
     clusters: Sequence[int], results: Sequence[PrioritizerResult], *, number_of_clusters: int | None
 ) -> Ranking:
-    """Ranks by sum, highest first, then by name. Clusters must be in order of name.
-
-    Raises:
-        SchedulerPanic: numberOfClusters is negative, which the CRD allows.
+    """Ranks by sum, highest first, then by name. Clusters must be in order of name. Raises SchedulerPanic:
+    numberOfClusters is negative, which the CRD allows.
     """
     sums = add_up(results, len(clusters))
     order = sorted(

@@ -5,8 +5,6 @@ Pow10(-scale)`, whose last bit depends on how the text was parsed, and CEL sees 
 text in the manifest.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass
@@ -68,7 +66,7 @@ class Quantity:
     def __hash__(self) -> int:
         return hash(self.value)
 
-    def same_form(self, other: Quantity) -> bool:
+    def same_form(self, other: "Quantity") -> bool:
         """Whether both are equal and stored the same way."""
         return (self.unscaled, self.scale, self.arbitrary) == (other.unscaled, other.scale, other.arbitrary)
 
@@ -148,11 +146,7 @@ def _split(text: str) -> _Parts:
 
 @lru_cache(maxsize=65536)
 def parse(text: str) -> Quantity:
-    """ParseQuantity.
-
-    Raises:
-        QuantityError: not a quantity.
-    """
+    """ParseQuantity. Raises QuantityError: not a quantity."""
     if text == "0":
         return Quantity(0, 0, "DecimalSI", text)
     parts = _split(text)

@@ -2,8 +2,6 @@
 passes over many until their decisions are stable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -61,11 +59,7 @@ def simulate(
 
 
 def read_now(now: object) -> datetime:
-    """Reads the time of the pass.
-
-    Raises:
-        SimulatorInputError: not a time, or one without a time zone.
-    """
+    """Reads the time of the pass. Raises SimulatorInputError: not a time, or one without a time zone."""
     if now is None:
         return datetime.now(UTC)
     try:

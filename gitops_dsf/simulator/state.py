@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,90 @@ from gitops_dsf.hub.objects import (
     PlacementDecision,
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
+from gitops_dsf.hub.scores import expired as is_expired
 from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.simulator import quantity
 from gitops_dsf.simulator.documents import KINDS, HubObject, SimulatorInputError, describe, flatten, read
-from gitops_dsf.simulator.score_table import ScoreTable
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.predicates import CelPredicates
+
+
+MISSING_SCORE = 0
+"""The score of a cluster without a valid score: the middle of -100..100 (plugins/addon)."""
+
+
+@dataclass(frozen=True)
+class ScoreColumn:
+    """One score for every cluster of the hub, in order of cluster."""
+
+    values: tuple[int, ...]
+    expired: frozenset[int]
+    """Clusters whose AddOnPlacementScore is past its validUntil; their value is 0."""
+    absent: frozenset[int]
+    """Clusters without the AddOnPlacementScore, or without this score in it; their value is 0."""
+    ends: tuple[datetime | None, ...]
+    """validUntil of each cluster's AddOnPlacementScore; None if it has none or does not exist."""
+
+    @cached_property
+    def expiries(self) -> tuple[tuple[datetime, int], ...]:
+        """(validUntil, cluster) of valid scores that will expire, soonest first."""
+        expired = self.expired
+        limited = (
+            (until, cluster)
+            for cluster, until in enumerate(self.ends)
+            if until is not None and cluster not in expired
+        )
+        return tuple(sorted(limited))
+
+
+class ScoreTable:
+    """Computes columns on demand. They depend on the time, so only those of the last `now` are kept."""
+
+    def __init__(self, *, names: tuple[str, ...], scores: Scores) -> None:
+        self._names = names
+        self._scores = scores
+        self._kept: tuple[datetime | None, dict[tuple[str, str], ScoreColumn]] = (None, {})
+
+    def column(self, resource: str, score: str, now: datetime) -> ScoreColumn:
+        moment, columns = self._kept
+        if moment != now:
+            columns = {}
+            self._kept = (now, columns)
+        found = columns.get((resource, score))
+        if found is None:
+            found = columns[resource, score] = self._build(resource, score, now)
+        return found
+
+    def _build(self, resource: str, score: str, now: datetime) -> ScoreColumn:
+        objects = self._scores.get(resource, {})
+        values, ends = [MISSING_SCORE] * len(self._names), list[datetime | None]([None]) * len(self._names)
+        expired, absent = [], []
+        # Most clusters share the same tuple of names, so it is searched only once.
+        places: dict[int, int | None] = {}
+        for position, name in enumerate(self._names):
+            found = objects.get(name)
+            if found is None:
+                absent.append(position)
+                continue
+            until, names = found.valid_until, found.names
+            place = places.get(id(names), -1)
+            if place == -1:
+                place = places[id(names)] = _place(names, score)
+            ends[position] = until
+            if is_expired(until, now):
+                expired.append(position)
+            elif place is not None:
+                values[position] = found.values[place]
+            if place is None:
+                absent.append(position)
+        return ScoreColumn(tuple(values), frozenset(expired), frozenset(absent), tuple(ends))
+
+
+def _place(names: tuple[str, ...], score: str) -> int | None:
+    """If a name appears twice, the last one counts."""
+    return next((place for place in range(len(names) - 1, -1, -1) if names[place] == score), None)
+
 
 RESOURCES = ("cpu", "memory")
 """The resources of a cluster that the ResourceAllocatable prioritizers read."""
@@ -58,11 +136,8 @@ class HubState:
 
     @classmethod
     def build(cls, documents: Iterable[Mapping[str, Any]]) -> HubState:
-        """Reads plain dicts of the six kinds; expands `kind: List`.
-
-        Raises:
-            SimulatorInputError: an object that is not a dict, is of another kind, appears twice, or has a
-                field that no API server would store.
+        """Reads plain dicts of the six kinds; expands `kind: List`. Raises SimulatorInputError: an object
+        that is not a dict, is of another kind, appears twice, or has a field that no API server would store.
         """
         found: dict[type[HubObject], dict[Key, Any]] = {kind: {} for kind in KINDS.values()}
         for position, document in flatten(documents):
@@ -195,10 +270,8 @@ class HubState:
         }
 
     def placement(self, reference: object) -> Placement:
-        """The Placement named `namespace/name`.
-
-        Raises:
-            SimulatorInputError: the reference has another form, or there is no such Placement.
+        """The Placement named `namespace/name`. Raises SimulatorInputError: the reference has another form,
+        or there is no such Placement.
         """
         namespace, slash, name = reference.partition("/") if isinstance(reference, str) else ("", "", "")
         if not slash or not namespace or not name or "/" in name:

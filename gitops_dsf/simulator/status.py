@@ -1,7 +1,5 @@
 """The status a scheduling step ends with (pkg/placement/controllers/framework/interface.go)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 

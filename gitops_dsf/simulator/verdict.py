@@ -1,7 +1,5 @@
 """The verdict: what OCM would decide for one Placement, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gitops_dsf.cli.main import VERBS, main, verb_parser
-from gitops_dsf.cli.schematree import output_schemas
+from gitops_dsf.cli.schema import output_schemas
 from tests.support.commandline import gitops_dsf
 
 FLEET = Path(__file__).parents[2] / "examples" / "fleet"

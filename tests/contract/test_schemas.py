@@ -28,7 +28,7 @@ from dsf_wire.summary import (
     encode,
 )
 from gitops_dsf.cli.scaffold import scaffold
-from gitops_dsf.cli.schematree import schema_tree
+from gitops_dsf.cli.schema import schema_tree
 from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.schema.editor import bundle, kind_file

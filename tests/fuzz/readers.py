@@ -27,7 +27,7 @@ from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import ClusterLabelSets, LabelSets
 from dsf_agent.scoring.query import split
 from dsf_wire import measures, query
-from gitops_dsf.backtest.rawscores import Series as Samples
+from gitops_dsf.backtest.publication import Series as Samples
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.log import explained_text, log_text
 from gitops_dsf.diagnostics import Severity
@@ -49,7 +49,7 @@ from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
 from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.cel.regexes import regex_error
+from gitops_dsf.simulator.cel.texts import regex_error
 
 T = TypeVar("T")
 LONGEST: Final = 2048

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import PublishRule, ScoreRange, Summary
-from gitops_dsf.backtest.contest import contest
-from gitops_dsf.backtest.lapses import lapses
+from gitops_dsf.backtest.contest import contest, lapses
 from gitops_dsf.backtest.publication import Publication, map_all
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay

@@ -8,7 +8,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from gitops_dsf.cli.schematree import output_schemas
+from gitops_dsf.cli.schema import output_schemas
 
 
 def check_output(arguments: Sequence[str], printed: str) -> bool:

@@ -1,10 +1,17 @@
 """IP and CIDR functions (apiserver/pkg/cel/library/{ip,cidr}.go). Rejects zones and IPv4-mapped addresses."""
 
-from __future__ import annotations
-
 import ipaddress
 
-from gitops_dsf.simulator.cel.function import CelFailure, Function, Opaque, function, method, parses, text_of
+from gitops_dsf.simulator.cel.function import (
+    CelFailure,
+    Function,
+    Opaque,
+    function,
+    kind,
+    method,
+    parses,
+    text_of,
+)
 
 IP = "net.IP"
 CIDR = "net.CIDR"
@@ -96,8 +103,7 @@ def functions() -> tuple[Function, ...]:
         method("isLinkLocalMulticast", lambda value: _link_local_multicast(_ip(value)), (IP, "bool")),
         method("isLinkLocalUnicast", lambda value: _ip(value).is_link_local, (IP, "bool")),
         method("isGlobalUnicast", lambda value: _global_unicast(_ip(value)), (IP, "bool")),
-        function("cidr", lambda text: {CIDR: str(_interface(text))}, ("string", CIDR)),
-        parses("isCIDR", _interface),
+        *kind("cidr", CIDR, _interface, test="isCIDR"),
         method("containsIP", _contains_ip, (CIDR, "string", "bool"), (CIDR, IP, "bool")),
         method("containsCIDR", _contains_cidr, (CIDR, "string", "bool"), (CIDR, CIDR, "bool")),
         method("prefixLength", lambda value: _cidr(value).network.prefixlen, (CIDR, "int")),

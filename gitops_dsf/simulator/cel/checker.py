@@ -4,8 +4,6 @@ OCM loads (sdk-go/pkg/cel/common/values.go): optional types, ext.Strings and the
 Regex, URLs, Quantity, IP, CIDR, Format and Semver, beside its own scores() and parseJSON().
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,11 +12,11 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional, ext_strings
 
-from gitops_dsf.simulator.cel import addresses, limits, lists, quantities, regexes, semvers, urls
+from gitops_dsf.hub.scores import Scores
+from gitops_dsf.simulator.cel import addresses, limits, lists, quantities, texts
 from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Opaque, Overload, method, type_of
 from gitops_dsf.simulator.cel.quantities import QuantityFunctions
-from gitops_dsf.simulator.cel.regexes import regex_error
-from gitops_dsf.simulator.cel.scores import ScoreFunctions
+from gitops_dsf.simulator.cel.scores import score_functions
 
 _FIND = re.compile(r"\.\s*find(?:All)?\s*\(\s*(" + limits.STRING.pattern + r")\s*[,)]", re.DOTALL)
 _PLACE = re.compile(r"^ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)
@@ -53,15 +51,13 @@ class Checked:
 class Checker:
     """Compiles expressions with the functions that OCM offers. Not thread-safe."""
 
-    def __init__(self, functions: Iterable[Function] | None = None) -> None:
-        self._environment = new_environment([_declared(function) for function in functions or library()])
+    def __init__(self, functions: Iterable[Function] = ()) -> None:
+        functions = functions or library({}, QuantityFunctions())
+        self._environment = new_environment([_declared(function) for function in functions])
 
     def check(self, expression: str) -> Checked:
-        """Type-checks an expression.
-
-        Raises:
-            CelSyntaxError: OCM's compiler would reject it, too.
-            CelUnsupported: it uses what this environment does not reproduce, or may fail only here.
+        """Type-checks an expression. Raises CelSyntaxError: OCM's compiler would reject it, too. Raises
+        CelUnsupported: it uses what this environment does not reproduce, or may fail only here.
         """
         limits.refuse_expression(expression)
         try:
@@ -77,24 +73,20 @@ class Checker:
 
     def _check_patterns(self, expression: str) -> None:
         for found in _FIND.finditer(expression):
-            problem = regex_error(str(self._environment.compile(found.group(1)).eval().value()))
+            problem = texts.regex_error(str(self._environment.compile(found.group(1)).eval().value()))
             if problem:
                 raise CelSyntaxError(f"instantiation failed: {problem}", (Mistake(found.start(1), problem),))
 
 
-def library(
-    scores: ScoreFunctions | None = None, quantities: QuantityFunctions | None = None
-) -> tuple[Function, ...]:
-    """Every function that OCM offers. The caller passes the two that read data."""
+def library(scores: Scores, quantities: QuantityFunctions) -> tuple[Function, ...]:
+    """Every function that OCM offers, over the scores of a hub."""
     return (
-        *(scores or ScoreFunctions({})).functions(),
-        *(quantities or QuantityFunctions()).functions(),
+        *score_functions(scores),
+        *quantities.functions(),
         *_comparisons(),
-        *semvers.functions(),
         *addresses.functions(),
-        *urls.functions(),
+        *texts.functions(),
         *lists.functions(),
-        *regexes.functions(),
     )
 
 
@@ -102,10 +94,10 @@ def _comparisons() -> tuple[Function, ...]:
     """The three functions that quantities and semantic versions share."""
 
     def compare(value: Opaque, other: Opaque) -> int:
-        chosen = semvers.compare if type_of(value) == semvers.TYPE else quantities.compare
+        chosen = texts.compare if type_of(value) == texts.SEMVER else quantities.compare
         return chosen(value, other)
 
-    pairs = [(kind, kind) for kind in (quantities.TYPE, semvers.TYPE)]
+    pairs = [(kind, kind) for kind in (quantities.TYPE, texts.SEMVER)]
     signs, truths = ([(*pair, returns) for pair in pairs] for returns in ("int", "bool"))
     return (
         method("compareTo", compare, *signs),

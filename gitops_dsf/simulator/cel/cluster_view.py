@@ -6,8 +6,6 @@ Unknown fields are gone, and so are `kind` and `apiVersion` (typed clients drop 
 have their canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -6,8 +6,6 @@ functions over maps of one entry. The key is the type's name, and the value its 
 equality is the same as in Kubernetes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -87,11 +85,19 @@ def parses(name: str, parse: Callable[[str], object]) -> Function:
     return function(name, call, ("string", "bool"))
 
 
-def text_of(value: Mapping[str, Any], type_name: str) -> str:
-    """The canonical text of an abstract value.
+def kind(
+    name: str, type_name: str, parse: Callable[[str], object], *, test: str
+) -> tuple[Function, Function]:
+    """The functions that make an abstract value of a text, and that say whether they can. `str` of what
+    `parse` returns is the canonical text.
+    """
+    made = function(name, lambda text: {type_name: str(parse(text))}, ("string", type_name))
+    return made, parses(test, parse)
 
-    Raises:
-        CelFailure: the value is of another type, which only a dynamic expression can cause.
+
+def text_of(value: Mapping[str, Any], type_name: str) -> str:
+    """The canonical text of an abstract value. Raises CelFailure: the value is of another type, which only a
+    dynamic expression can cause.
     """
     found = value.get(type_name)
     if not isinstance(found, str):

@@ -4,8 +4,6 @@ Each rule was found by running both on the same expressions. A rule may reject t
 Rejecting too little would give a wrong answer.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

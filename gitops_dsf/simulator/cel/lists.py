@@ -4,8 +4,6 @@ Not available: lists of uint, bytes, durations and timestamps, because the evalu
 CEL type, and indexOf/lastIndexOf of lists, because here those names belong to CEL's string extension.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, method

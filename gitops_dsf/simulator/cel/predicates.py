@@ -13,7 +13,6 @@ from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker, library, n
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
 from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Overload, Unsupported
 from gitops_dsf.simulator.cel.quantities import QuantityFunctions
-from gitops_dsf.simulator.cel.scores import ScoreFunctions
 
 Answer = bool | str | Unsupported
 """True; False; a text: why the expression failed on the cluster, which drops it; or unknown."""
@@ -29,7 +28,7 @@ class CelPredicates:
         self._scores = scores
         self._quantities = QuantityFunctions()
         self._unsupported: str | None = None
-        functions = library(ScoreFunctions(scores), self._quantities)
+        functions = library(scores, self._quantities)
         self._checker = Checker(functions)
         self._running = new_environment([self._bound(function) for function in functions])
         self._seen = lru_cache(maxsize=None)(self._view)

@@ -1,7 +1,5 @@
 """Quantity functions (apiserver/pkg/cel/library/quantity.go)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """OCM's own CEL functions: scores() and parseJSON() (sdk-go/pkg/cel/library/{managedcluster,json}.go)."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -16,29 +14,25 @@ DEEPEST_JSON = 200
 """JSON that is nested deeper is not passed to the parser."""
 
 
-class ScoreFunctions:
+def score_functions(scores: Scores) -> tuple[Function, ...]:
     """scores() reads the hub's AddOnPlacementScores. Like OCM, it ignores validUntil."""
 
-    def __init__(self, scores: Scores) -> None:
-        self._scores = scores
-
-    def functions(self) -> tuple[Function, ...]:
-        return (
-            # For the checker it returns dyn, as OCM declares it. The evaluator can only bind maps, and OCM
-            # fails on other types.
-            method("scores", self.scores, ("dyn", "string", "list(dyn)")),
-            method("parseJSON", parse_json, ("string", "dyn")),
-        )
-
-    def scores(self, cluster: Mapping[str, Any], resource: str) -> list[dict[str, str | int]]:
+    def read(cluster: Mapping[str, Any], resource: str) -> list[dict[str, str | int]]:
         metadata = cluster.get("metadata")
         name = metadata.get("name") if isinstance(metadata, Mapping) else None
         if not isinstance(name, str):
             raise CelFailure("failed to get cluster name")
-        found = self._scores.get(resource, {}).get(name)
+        found = scores.get(resource, {}).get(name)
         if found is None:
             raise CelFailure(f'addonplacementscores "{resource}" not found in namespace {name}')
         return [{"name": name, "value": value} for name, value in found.items()]
+
+    return (
+        # For the checker it returns dyn, as OCM declares it. The evaluator can only bind maps, and OCM fails
+        # on other types.
+        method("scores", read, ("dyn", "string", "list(dyn)")),
+        method("parseJSON", parse_json, ("string", "dyn")),
+    )
 
 
 def parse_json(text: str) -> object:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from gitops_dsf import __version__
-from gitops_dsf.backtest.lapses import lapses
+from gitops_dsf.backtest.contest import lapses
 from gitops_dsf.backtest.result import Figures
 from gitops_dsf.backtest.track import DecisionLine
 from gitops_dsf.backtest.vectorised import sum_blocks

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gitops_dsf.backtest.rawscores import query_of
+from gitops_dsf.backtest.publication import query_of
 from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.client import MetricStore, StoreLimits
 from tests.support.metricstore import Store, Value

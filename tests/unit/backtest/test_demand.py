@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gitops_dsf.backtest.demand import Arrival, Measured, measure
+from gitops_dsf.backtest.advice import Arrival, Measured, measure
 from gitops_dsf.backtest.track import Grid, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.pace import Term
