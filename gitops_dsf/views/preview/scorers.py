@@ -20,7 +20,9 @@ ABSENT: Final = None
 
 
 class FieldChange(Struct, frozen=True, kw_only=True):
-    """A field: its path, such as `source.params.query`, and its values; None if it is missing."""
+    """One field: its path (such as `source.params.query`), and its value before and after; None if it is
+    missing.
+    """
 
     path: str
     before: Any
