@@ -93,11 +93,6 @@ class Ledger(Struct, frozen=True):
         """The ledger with more moves."""
         return replace(self, moves=(*self.moves, *moves))
 
-    def replacing(self, before: Move, after: Move | None) -> "Ledger":
-        """The ledger with another state of a move, or without it."""
-        found = ((after if each is before else each) for each in self.moves)
-        return replace(self, moves=tuple(each for each in found if each is not None))
-
     def pruned(self, pace: Pace, *, settle: float, now: float) -> "Ledger":
         """Without moves that ended so long ago that nothing depends on them. `settle` is the longest time
         after which a change is measured.

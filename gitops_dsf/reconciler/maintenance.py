@@ -46,7 +46,6 @@ class MaintenanceController:
         self._view.clusters.listen(lambda _key, _item: self._wake.set())
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         await self._view.synced(self._view.clusters, self._view.maintenance)
         failing = "maintenance is not carried out now"
         await keep_looking(self._look, wake=self._wake, pause=PAUSE_SECONDS, failing=failing)

@@ -101,7 +101,6 @@ class RefreshController:
         shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         await self._view.sets.synced.wait()
         await self._view.decisions.synced.wait()
         await keep_looking(self._look, wake=self._wake)

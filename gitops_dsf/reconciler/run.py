@@ -41,8 +41,8 @@ RESTARTS: Final = Backoff(first=1.0, ceiling=60.0, jitter=0)
 STEADY_SECONDS: Final = 300.0
 """A controller that ran for this long has recovered: its next failure counts as the first one."""
 Controllers = Mapping[str, Callable[[], Awaitable[None]]]
-"""Control loops of the leader, by a word for logs and metrics. Each can be cancelled at any point: the next
-run repeats nothing that was done already.
+"""Control loops of the leader, by a word for logs and metrics. Each works until it is cancelled, at any
+point: the next run repeats nothing that was done already.
 """
 
 

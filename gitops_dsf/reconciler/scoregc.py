@@ -45,7 +45,6 @@ class ScoreGarbageCollector:
         self._kept_until: dict[tuple[str, str], float] = {}
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         await self._view.synced(*self._informers)
         while True:
             if self._api.clock.known:  # only the hub's clock tells what has expired

@@ -25,9 +25,7 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import MOMENT
 from gitops_dsf.hub.snapshotfile import files as written
 from gitops_dsf.reconciler.git.clone import Clone, keep_pushing, working_clone
-from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import decision_page
-from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model import reconciler as model
@@ -61,7 +59,6 @@ class StateBranchController:
         shared.metrics.state_age.set_function(lambda: time.time() - self._seen_at)
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         await self._view.synced(self._view.clusters, self._view.decisions, self._view.scores)
         async with working_clone(self._git, "state") as clone:
             await keep_pushing(
@@ -81,7 +78,7 @@ class StateBranchController:
             seen_at = await clone.committed_at(tip)
             age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
             self._seen_at = seen_at.timestamp()
-        files = await collect(api=self._api, view=self._view, namespaces=self._namespaces)
+        files = await self._files()
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         await clone.write(files)
         commit = await clone.commit(files, parent=None, message=MESSAGE, at=now)
@@ -92,6 +89,45 @@ class StateBranchController:
         self._seen_at = now.timestamp()
         LOG.info("snapshot of %d files pushed to branch %s", len(files), branch)
         return "pushed"
+
+    async def _files(self) -> dict[str, bytes]:
+        """Every file of the branch.
+
+        Raises ApiError when a resource may be outdated: a partial snapshot would say that the rest of the hub
+        has no scores.
+        """
+        view = self._view
+        if outdated := view.untrusted((view.scores, view.decisions, view.clusters)):
+            raise ApiError(outdated)
+        observed = datetime.fromtimestamp(self._api.now(), tz=UTC)
+        pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}
+        for namespace in self._namespaces:
+            found = await self._api.listed(DECISIONS.within(namespace).path, decision_page)
+            pages |= {(namespace, name): page for name, page in found}
+        decisions = (
+            decision_of(
+                namespace=namespace,
+                name=name,
+                placement=page.placement,
+                clusters=sorted(set(page.cluster_names)),
+            )
+            for (namespace, name), page in sorted(pages.items(), key=lambda item: item[0])
+            if page.placement
+        )
+        clusters = view.clusters.items.items()
+        snapshot = Snapshot(
+            origin=HUB,
+            observed_at=observed,
+            scores=dict(view.scores.columns),
+            decisions=tuple(decisions),
+            clusters={name: selectable(item) for name, item in clusters if not item.deleting},
+        )
+        files = {README: _README}
+        rounded = partial(rounded_valid_until, observed=observed)
+        for name, content in written(snapshot, hub=HUB, rounded=rounded):
+            files[name] = content
+            await asyncio.sleep(0)
+        return files
 
 
 def check_names(names: Iterable[str], *, branch: str) -> None:
@@ -105,41 +141,6 @@ def check_names(names: Iterable[str], *, branch: str) -> None:
             " reconciler.state.branch"
         )
         raise RepositoryError(msg)
-
-
-async def collect(*, api: HubApi, view: HubView, namespaces: Sequence[str] = ()) -> dict[str, bytes]:
-    """Every file of the branch. `namespaces` are those, beside Argo CD's, whose decisions are included.
-
-    Raises ApiError when a resource may be outdated: a partial snapshot would say that the rest of the hub has
-    no scores.
-    """
-    if outdated := view.untrusted((view.scores, view.decisions, view.clusters)):
-        raise ApiError(outdated)
-    observed = datetime.fromtimestamp(api.now(), tz=UTC)
-    pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}
-    for namespace in namespaces:
-        found = await api.listed(DECISIONS.within(namespace).path, decision_page)
-        pages |= {(namespace, name): page for name, page in found}
-    decisions = (
-        decision_of(
-            namespace=namespace, name=name, placement=page.placement, clusters=sorted(set(page.cluster_names))
-        )
-        for (namespace, name), page in sorted(pages.items(), key=lambda item: item[0])
-        if page.placement
-    )
-    clusters = view.clusters.items.items()
-    snapshot = Snapshot(
-        origin=HUB,
-        observed_at=observed,
-        scores=dict(view.scores.columns),
-        decisions=tuple(decisions),
-        clusters={name: selectable(item) for name, item in clusters if not item.deleting},
-    )
-    files = {README: _README}
-    for name, content in written(snapshot, hub=HUB, rounded=partial(rounded_valid_until, observed=observed)):
-        files[name] = content
-        await asyncio.sleep(0)
-    return files
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:

@@ -174,7 +174,6 @@ class SuspensionController:
         self._last_warning = ""
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         if self._enabled:
             await self._view.synced(*self._sources)
         while True:

@@ -84,10 +84,6 @@ class HubApi(ApiServer):
             raise ApiError(msg)
 
 
-class _ConfigMap(msgspec.Struct, frozen=True):
-    data: Any = None
-
-
 class ConfigMapPoll(Generic[T]):
     """A rendered ConfigMap. `current` is None while there is none, or it could not be read yet."""
 
@@ -108,7 +104,8 @@ class ConfigMapPoll(Generic[T]):
     async def refresh(self) -> None:
         """Reads the ConfigMap once. When it cannot be read or is invalid, the content stays as it is."""
         try:
-            found = self._read(msgspec.json.decode(await self._api.get(self._path), type=_ConfigMap).data)
+            item = msgspec.json.decode(await self._api.get(self._path), type=dict[str, Any])
+            found = self._read(item.get("data"))
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 self.current, self.trusted = None, True

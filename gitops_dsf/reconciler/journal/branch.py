@@ -127,7 +127,8 @@ class JournalBranch:
                 new.append(record)
                 last[record.placement] = _bare(record)
         if new:
-            files = appended(await self._files(tip, {file_of(record) for record in new}), new)
+            months = {file_of(record) for record in new} & await self._months(tip)
+            files = appended(await self._files(tip, months), new)
             if tip is None:
                 files[README] = _README
             await self._clone.write(files)
@@ -175,11 +176,8 @@ class JournalBranch:
             raise RepositoryError(msg)
         return months
 
-    async def _files(self, commit: str | None, wanted: Collection[str]) -> dict[str, bytes]:
-        if commit is None:
-            return {}
-        held = await self._months(commit)
-        return {name: await self._clone.read(commit, name) for name in sorted(held.intersection(wanted))}
+    async def _files(self, commit: str | None, names: Collection[str]) -> dict[str, bytes]:
+        return {name: await self._clone.read(commit or "", name) for name in sorted(names)}
 
 
 def last_of(records: Iterable[Record]) -> dict[str, Record]:

@@ -16,11 +16,11 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.journal.record import Record
-from gitops_dsf.journal.timeline import by_placement, values_at
+from gitops_dsf.journal.timeline import Values, by_placement, values_at
 from gitops_dsf.reconciler.git.clone import keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.view import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalBranch, Move, observe
-from gitops_dsf.reconciler.journal.explaining import Facts, Values, filled, read_facts
+from gitops_dsf.reconciler.journal.explaining import Facts, filled, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.shared import Shared
@@ -62,7 +62,6 @@ class JournalController:
         shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         view = self._view
         await view.synced(view.decisions, view.placements, view.clusters, view.scores)
         # A hub without Argo CD has no ApplicationSets.

@@ -3,7 +3,7 @@ commit.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -18,15 +18,13 @@ from gitops_dsf.hub.placements import decision_of, resources_read
 from gitops_dsf.hub.resources import APPLICATIONS, PLACEMENTS
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.journal.record import MOST_EXPLAINED, MOST_SCORES, Record, ScoreChange, reason_of
+from gitops_dsf.journal.timeline import Values
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState, Outcome, Verdict, explain, simulate_placement
 
 MOST_FOLLOWED: Final = 64
 """Clusters whose scores are followed: those that left, joined or are decided, and the best."""
-
-Values = Mapping[tuple[str, str], int]
-"""Scores that count, by name of the prioritizer and cluster."""
 
 
 class _Revision(msgspec.Struct, frozen=True):
@@ -63,8 +61,6 @@ class Deployed(msgspec.Struct, frozen=True):
 class Facts:
     """The hub at one moment."""
 
-    placements: Mapping[str, Placement]
-    """By name."""
     state: HubState
     now: datetime
     commit: str
@@ -81,8 +77,8 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     scores = {resource: dict(view.scores.of(resource)) for resource in sorted(known)}
     path, placement = PLACEMENTS.within(view.argocd_namespace).path, msgspec.json.Decoder(Placement)
     listed = await api.listed(path, placement.decode)
-    placements = {item.metadata.name: item for item in listed if item.metadata.name in names}
-    for resource in sorted(_read(placements.values(), view) - known):
+    placements = [item for item in listed if item.metadata.name in names]
+    for resource in sorted(_read(placements, view) - known):
         scores[resource] = dict(view.scores.of(resource))
     sets, bindings = await api.sets_and_bindings(view.argocd_namespace)
     # In a thread, because thousands of clusters take a while, and leadership must be renewed.
@@ -91,13 +87,11 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
         clusters=list(view.clusters.items.values()),
         sets=sets,
         bindings=[(view.argocd_namespace, name) for name in bindings],
-        placements=placements.values(),
+        placements=placements,
         decisions=list(view.decisions.items.values()),
         scores=scores,
     )
-    return Facts(
-        placements=placements, state=state, now=now, commit=await _commit(api, view.argocd_namespace)
-    )
+    return Facts(state=state, now=now, commit=await _commit(api, view.argocd_namespace))
 
 
 def _read(placements: Iterable[Placement], view: HubView) -> set[str]:
@@ -128,7 +122,7 @@ def filled(
     """
     namespace, name = record.key
     record = msgspec.structs.replace(record, commit=facts.commit)
-    placement = facts.placements.get(name)
+    placement = facts.state.placements.get(record.key)
     if placement is None:
         return msgspec.structs.replace(record, doubt="the Placement was deleted"), {}
     old = [

@@ -83,7 +83,6 @@ class MoveController:
         shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         for informer in self._informers:
             await informer.synced.wait()
         await keep_looking(self._look, wake=self._wake, pause=self._pause)

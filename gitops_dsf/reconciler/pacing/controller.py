@@ -62,7 +62,6 @@ class PaceController:
         shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         await self._view.synced(
             *self._informers, self._view.applications, self._view.sets, self._view.maintenance
         )

@@ -125,7 +125,6 @@ class ProposalController:
             self._forge = FORGES[settings.forge](api=api, place=place, base=git.branch, send=send)
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         await self._view.synced()
         failures = 0
         backoff = Backoff(first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0)

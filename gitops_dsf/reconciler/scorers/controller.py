@@ -44,7 +44,6 @@ class ScorerController:
         view.scorers.compare(self._on_scorer)
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
         async with asyncio.TaskGroup() as group:
             for work in (self._probe_loop(), self._status_loop()):
                 group.create_task(work)
