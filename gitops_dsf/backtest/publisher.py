@@ -8,9 +8,8 @@ import math
 from collections.abc import Iterable, Mapping
 
 from dsf_wire import dimension, scorevalue
-from dsf_wire.publishrule import Published, Rule, decide
+from dsf_wire.publishrule import Published, Rule, decide, stable_fraction
 from dsf_wire.scorevalue import Aggregation
-from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 from gitops_dsf.backtest.track import NEVER, Track
 

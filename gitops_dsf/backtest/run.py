@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from dsf_wire.spread import stable_fraction
+from dsf_wire.publishrule import stable_fraction
 from gitops_dsf.backtest.contest import Contest, contest, lapses
 from gitops_dsf.backtest.paced import PacedLine, PacedReplay
 from gitops_dsf.backtest.replay import Replay

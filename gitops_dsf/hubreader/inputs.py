@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
+from dsf_wire import scorename
 from dsf_wire.constants import ADDON_NAME, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.ownership import FieldsOwner
-from dsf_wire.suspended import score_names
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.applications import read_application, read_application_set
 from gitops_dsf.hub.collect import unreadable
@@ -263,7 +263,7 @@ def _suspended(found: Object | Unread | None, where: Resource) -> tuple[str, ...
     if isinstance(found, Unread):
         return found
     try:
-        return tuple(score_names((found or {}).get("data")))
+        return tuple(scorename.suspended((found or {}).get("data")))
     except msgspec.DecodeError as error:
         detail = f"{SUSPENDED_KEY} is not a list of score names: {error}"
         return Unread(what=where.describe(SUSPENDED_CONFIGMAP), why=Why.FAILED, verb="get", detail=detail)

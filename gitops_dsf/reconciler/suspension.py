@@ -17,8 +17,8 @@ from typing import Any, Final
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
+from dsf_wire import scorename
 from dsf_wire.constants import MANAGED_BY_LABEL, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
-from dsf_wire.suspended import score_names
 from gitops_dsf.hub.objects import ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
@@ -252,6 +252,6 @@ class SuspensionController:
 def _names(item: dict[str, Any] | None) -> frozenset[str] | None:
     """The suspended names; None when the key is not what agents read, which they treat as empty."""
     try:
-        return score_names((item or {}).get("data"))
+        return scorename.suspended((item or {}).get("data"))
     except msgspec.DecodeError:
         return None

@@ -23,10 +23,10 @@ from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
+from dsf_wire import scorename
 from dsf_wire.clusters import ClustersError
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.summary import SummariesError
-from dsf_wire.suspended import score_names
 
 log = logging.getLogger(__name__)
 
@@ -167,7 +167,7 @@ class Suspension:
                 return frozenset()
             raise
         try:
-            return score_names(found.get("data"))
+            return scorename.suspended(found.get("data"))
         except msgspec.DecodeError as error:
             msg = (
                 f"key {SUSPENDED_KEY!r} of ConfigMap {SUSPENDED_CONFIGMAP!r} is not a JSON array of score"

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
-from dsf_agent.kubernetes.requests import HUGE_PAGES, NANOS
+from dsf_agent.kubernetes.objects import HUGE_PAGES, NANOS, Node, NodeUsage, Pod
 from dsf_wire.measures import Figure, Resource, Selection, spelled
 
 NATIVE: Final = frozenset({"cpu", "memory", "pods", "ephemeral-storage", "storage"})

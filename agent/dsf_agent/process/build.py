@@ -29,8 +29,7 @@ from dsf_runtime import clock
 from dsf_runtime.access import Access, InCluster, Kubeconfig, runs_in_pod
 from dsf_runtime.oauth2 import AccessTokens
 from dsf_wire.measures import SOURCE_TYPE
-from dsf_wire.publishrule import Rule
-from dsf_wire.spread import stable_fraction
+from dsf_wire.publishrule import Rule, stable_fraction
 from dsf_wire.summary import Summary
 
 

@@ -20,8 +20,7 @@ from dsf_agent.publish.store import ScoreStore, Stored
 from dsf_runtime.clock import Backoff, happens_within, monotonic
 from dsf_wire import scorename
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
-from dsf_wire.publishrule import Decision, Published, Rule, decide
-from dsf_wire.spread import stable_fraction
+from dsf_wire.publishrule import Decision, Published, Rule, decide, stable_fraction
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)

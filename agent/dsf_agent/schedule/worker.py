@@ -15,7 +15,7 @@ from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.results import counts_text
 from dsf_runtime import clock
 from dsf_runtime.clock import Backoff, monotonic
-from dsf_wire.spread import stable_fraction
+from dsf_wire.publishrule import stable_fraction
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)

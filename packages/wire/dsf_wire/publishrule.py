@@ -1,5 +1,6 @@
 """When an agent writes scores (spec.publish); the backtest decides by the same functions. Pure."""
 
+import hashlib
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -76,3 +77,9 @@ def decide(wanted: Mapping[str, int], published: Published | None, *, rule: Rule
     if changed(wanted, published.values, deadband=rule.deadband):
         return Decision(at=min(refresh, published.written + rule.min_interval), changed=True)
     return Decision(at=refresh, changed=False)
+
+
+def stable_fraction(*parts: str) -> float:
+    """A number in [0, 1) that depends only on the parts, so it is the same after a restart."""
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64

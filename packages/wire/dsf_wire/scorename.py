@@ -1,6 +1,10 @@
-"""The name of a score's AddOnPlacementScore. Renderer of Placements and agent must agree on it."""
+"""Names of scores, on which all programs must agree: of their AddOnPlacementScores, and of suspended ones."""
 
 import re
+
+import msgspec
+
+from dsf_wire.constants import SUSPENDED_KEY
 
 _FOREIGN = re.compile(r"[^a-z0-9.-]")
 _DASHES = re.compile(r"-{2,}")
@@ -18,3 +22,11 @@ def sanitise(score_name: str) -> str:
     if len(name) > MAX_LENGTH:
         name = name[:MAX_LENGTH].rstrip("-.")
     return name or "score"
+
+
+def suspended(data: object) -> frozenset[str]:
+    """The score names in the data of the ConfigMap that the reconciler writes, which agents do not run; none
+    if the key is absent. Raises msgspec.DecodeError.
+    """
+    text = (msgspec.convert(data, dict[str, str] | None) or {}).get(SUSPENDED_KEY)
+    return frozenset(msgspec.json.decode(text or "[]", type=list[str]))

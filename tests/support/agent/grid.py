@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dsf_agent.schedule.worker import Grid
-from dsf_wire.spread import stable_fraction
+from dsf_wire.publishrule import stable_fraction
 from tests.support.agent.http import Seen
 
 SLACK_SECONDS: Final = 0.1

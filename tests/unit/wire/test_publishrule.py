@@ -3,8 +3,7 @@
 import pytest
 
 from dsf_wire import constants
-from dsf_wire.publishrule import Decision, Published, Rule, changed, decide
-from dsf_wire.spread import stable_fraction
+from dsf_wire.publishrule import Decision, Published, Rule, changed, decide, stable_fraction
 from dsf_wire.summary import PublishRule, Summary
 
 RULE = Rule(deadband=2, min_interval=60, ttl=900, jitter=0.0)

@@ -1,13 +1,35 @@
-"""Checks over HTTP whether a scoring API, in any language, follows the wire contract."""
+"""Checks over HTTP whether a scoring API, in any language, follows the wire contract: its public pages here
+(/healthz, and /config, which is taken over with configSyncMode Full), and its scores.
+"""
 
+from collections.abc import Callable, Iterator
+from typing import Any, Final, get_type_hints
 from urllib.parse import urlsplit
 
-from dsf_scorer.conformance import pages, scoring
-from dsf_scorer.conformance.exchange import LOOPBACK, OK, WARNING, Client, Finding, Report, Severity, Target
-from dsf_scorer.conformance.pages import JudgeQuery
+import msgspec
+from msgspec import structs
+
+from dsf_scorer.conformance import scoring
+from dsf_scorer.conformance.exchange import (
+    ERROR,
+    LOOPBACK,
+    OK,
+    WARNING,
+    Client,
+    Finding,
+    Report,
+    Severity,
+    Target,
+    origin_of,
+    split_http,
+    trouble,
+)
 from dsf_scorer.conformance.scoring import Sample, nodes, read_sample
-from dsf_scorer.definition import DEFAULT_PATH
-from dsf_wire.scoring import ScorerConfig
+from dsf_scorer.definition import DEFAULT_PATH, check_definition
+from dsf_scorer.errors import DefinitionError, UsageError
+from dsf_wire import query
+from dsf_wire.scorename import sanitise
+from dsf_wire.scoring import ConfigScoring, ScorerConfig
 
 __all__ = [
     "Client",
@@ -21,6 +43,133 @@ __all__ = [
     "read_sample",
 ]
 
+SOURCE_TYPES: Final = ("Prometheus", "None")
+JudgeQuery = Callable[[str], list[tuple[int, str, bool]]]
+"""Mistakes in a PromQL expression: 0-based offset, message, and whether it may only be too new."""
+
+
+def healthz(client: Client, target: Target) -> Finding:
+    """Checks /healthz. The reconciler treats a scorer as healthy if it answers 200."""
+    url = f"{target.origin}/healthz"
+    reply = client.send("GET", url, headers={})
+    if (wrong := trouble("healthz", reply)) is not None:
+        return wrong
+    if reply.status != 200:
+        hint = "answer 200 without a token while the scoring API can score"
+        return Finding("healthz", ERROR, f"{url} answers {reply.status}", hint)
+    return Finding("healthz", OK, f"answers 200 in {reply.seconds * 1000:.0f} ms")
+
+
+def config_page(
+    client: Client, target: Target, *, required: bool, judge_query: JudgeQuery
+) -> tuple[ScorerConfig | None, list[Finding]]:
+    """Checks /config. Returns the page, or None, and findings. It may be missing if not ``required``."""
+    reply = client.send("GET", target.config_url, headers={})
+    if (wrong := trouble("config", reply)) is not None:
+        return None, [wrong]
+    if reply.status == 404 and not required:
+        return None, [Finding("config", OK, "there is none; configSyncMode None needs none")]
+    if reply.status != 200:
+        hint = "the page is public; without it use configSyncMode None"
+        message = f"{target.config_url} answers {reply.status}{reply.excerpt}"
+        return None, [Finding("config", ERROR, message, hint)]
+    try:
+        plain = msgspec.json.decode(reply.body)
+        page = msgspec.convert(plain, ScorerConfig)
+    except msgspec.ValidationError as problem:
+        hint = (
+            "the schema is {name, description, source{type, host, path, params{query, range, step}}, "
+            "scoring{host, path, params{name, interval}}}"
+        )
+        return None, [Finding("config.schema", ERROR, str(problem), hint)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        return None, [Finding("config", ERROR, f"the page is not JSON: {problem}")]
+    findings = [Finding("config", OK, f"answers 200 in {reply.seconds * 1000:.0f} ms")]
+    if unknown := ", ".join(_unknown(plain, ScorerConfig, "$")):
+        message = f"{unknown} mean nothing to gitops-dsf"
+        findings.append(Finding("config.unknown-fields", WARNING, message, "check the spelling"))
+    return page, [*findings, *_judged(page, target), *_query(page.source.params.query, judge_query)]
+
+
+def needs_metrics(config: ScorerConfig) -> bool:
+    """Whether the agent queries a metric source first."""
+    source = config.source
+    return source.type == "Prometheus" or (not source.type and bool(source.params.query.strip()))
+
+
+def _unknown(plain: dict[str, Any], shape: type[msgspec.Struct], path: str) -> Iterator[str]:
+    hints = get_type_hints(shape)
+    for key, value in plain.items():
+        if key not in hints:
+            yield f"{path}.{key}"
+        elif isinstance(value, dict):
+            yield from _unknown(value, hints[key], f"{path}.{key}")
+
+
+def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
+    """What the SDK itself says of such a definition, and what only an agent would notice."""
+    source, scoring, name = page.source, page.scoring, page.scoring.params.name
+    check, kind, asks = "config.source-type", source.type, bool(source.params.query.strip())
+    if kind not in {"", *SOURCE_TYPES}:
+        hint = f"write one of {', '.join(SOURCE_TYPES)}"
+        yield Finding(check, ERROR, f"source.type is {kind!r}", hint)
+    if kind == "Prometheus" and not asks:
+        message = "source.type is Prometheus and source.params.query is empty"
+        yield Finding(check, ERROR, message, "write a query, or type None")
+    if kind == "None" and asks:
+        message = "source.type is None, so source.params.query is never asked"
+        yield Finding(check, WARNING, message, "remove one of them")
+    if name.strip() and sanitise(name) != name:
+        message = f"the AddOnPlacementScore of {name!r} is called {sanitise(name)!r}"
+        yield Finding("config.score-name", WARNING, message, "use a-z, 0-9, . and -")
+    if other_origin(scoring, target):
+        message = f"scoring.host {scoring.host} is another host than that of /config"
+        hint = "leave scoring.host out, or name it in the DynamicScorer and in allowedHosts"
+        yield Finding("config.scoring-host", WARNING, message, hint)
+    for section, part in (("source", source), ("scoring", scoring)):
+        try:
+            split_http(part.host or target.origin)
+        except UsageError as problem:
+            yield Finding(f"config.{section}-host", ERROR, str(problem))
+        if part.path and not part.path.startswith("/"):
+            message = f"{section}.path {part.path!r} does not start with /"
+            yield Finding(f"config.{section}-path", WARNING, message, f"write /{part.path}")
+    # Without a range only the present value is asked for, and the step has no meaning.
+    step = source.params.step or int(asks and not source.params.range)
+    path = f"/{scoring.path.lstrip('/')}" if scoring.path else DEFAULT_PATH
+    try:
+        check_definition(
+            structs.replace(
+                page,
+                source=structs.replace(source, params=structs.replace(source.params, step=step)),
+                scoring=structs.replace(scoring, path=path),
+            )
+        )
+    except DefinitionError as problem:
+        hint = "source.params has range and step, scoring.params name and interval"
+        yield Finding("config.values", ERROR, str(problem), hint)
+    else:
+        yield Finding("config.values", OK, f"{name} every {scoring.params.interval} s")
+
+
+def _query(text: str, judge_query: JudgeQuery) -> Iterator[Finding]:
+    parts = query.split(text)
+    mistakes = [(part.offset + 1, mistake) for part in parts for mistake in judge_query(part.text)]
+    for start, (offset, words, doubtful) in mistakes:
+        message = f"PromQL, character {start + offset} of the query: {words}"
+        yield Finding("config.query", WARNING if doubtful else ERROR, message)
+    if parts and not mistakes:
+        parsed = "expressions parse" if len(parts) != 1 else "expression parses"
+        yield Finding("config.query", OK, f"{len(parts)} PromQL {parsed}")
+
+
+def other_origin(scoring: ConfigScoring, target: Target) -> bool:
+    """Whether scoring.host is a URL that is not on the origin of /config."""
+    try:
+        return bool(scoring.host) and origin_of(split_http(scoring.host)) != target.origin
+    except UsageError:
+        return False
+
 
 def check(
     target: Target,
@@ -33,11 +182,11 @@ def check(
     large: int = 2000,
 ) -> Report:
     """Runs all checks. The token is only sent to the target's host, or that of the given scoring URL."""
-    findings = [pages.healthz(client, target)]
-    config, found = pages.config_page(client, target, required=needs_config, judge_query=judge_query)
+    findings = [healthz(client, target)]
+    config, found = config_page(client, target, required=needs_config, judge_query=judge_query)
     findings += found
     url = target.scoring_url or _scoring_url(target, config)
-    if config is not None and not target.scoring_url and pages.other_origin(config.scoring, target):
+    if config is not None and not target.scoring_url and other_origin(config.scoring, target):
         host = config.scoring.host
         hint = f"pass --scoring-url to check {host}, if it may have the token"
         findings.append(
@@ -45,7 +194,7 @@ def check(
         )
     if token:
         findings.append(_transport(url))
-    reads_metrics = config is None or pages.needs_metrics(config)
+    reads_metrics = config is None or needs_metrics(config)
     endpoint = scoring.Endpoint(client=client, url=url, token=token)
     sample = Sample(data=nodes(3) if reads_metrics else []) if sample is None else sample
     findings += scoring.check(endpoint, sample, large=large, reads_metrics=reads_metrics)

@@ -18,8 +18,7 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.stage import BATCH_SERIES, KubernetesSource
 from dsf_agent.kubernetes import cluster, objects
 from dsf_agent.kubernetes.cluster import Labelled
-from dsf_agent.kubernetes.objects import NodeUsage, Pod
-from dsf_agent.kubernetes.requests import MOST, NANOS, PodSpec, PodStatus, effective, nanos
+from dsf_agent.kubernetes.objects import MOST, NANOS, NodeUsage, Pod, PodSpec, PodStatus, effective, nanos
 from dsf_agent.kubernetes.values import Sample, Totals, samples
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import MEASURES, Selection, selection

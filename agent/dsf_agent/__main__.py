@@ -1,7 +1,0 @@
-"""``python -m dsf_agent``."""
-
-import sys
-
-from dsf_agent.main import main
-
-sys.exit(main())
