@@ -222,8 +222,7 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     clusters_file = source.path("clusters")
     cluster = source.text("cluster-name", "" if clusters_file is None else HUB_SCORER)
     if not cluster:
-        msg = f"{_called('cluster-name')} is missing; write the name of this managed cluster"
-        raise SettingsError(msg)
+        raise SettingsError(f"{_called('cluster-name')} is missing; write the name of this managed cluster")
     if _CLUSTER_NAME.fullmatch(cluster) is None or len(cluster) > MAX_CLUSTER_NAME:
         wanted = "the name of the ManagedCluster: lower-case letters, digits, '-' and '.'"
         raise _wrong("cluster-name", cluster, wanted)
@@ -267,11 +266,10 @@ def _destination(source: _Source, *, in_pod: bool) -> tuple[Path | None, Path | 
         raise _wrong("publish", text, "'hub' or 'dir:PATH'")
     kubeconfig = source.path("hub-kubeconfig")
     if kubeconfig is None and not in_pod:
-        msg = (
+        raise SettingsError(
             f"{_called('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use --publish"
             " dir:PATH"
         )
-        raise SettingsError(msg)
     return None, kubeconfig
 
 

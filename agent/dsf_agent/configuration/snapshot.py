@@ -69,8 +69,7 @@ def key_of(cluster: str, name: str) -> str:
 def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
     """Parses the file, and that of the hub scorer's clusters. Raises SummariesError or ClustersError."""
     if not content.strip():
-        msg = "the file is empty; an agent without scorers has the JSON array []"
-        raise SummariesError(msg)
+        raise SummariesError("the file is empty; an agent without scorers has the JSON array []")
     decoded = summary.decode(content)
     problems = list(decoded.problems)
     scorers: list[Summary] = []

@@ -302,8 +302,7 @@ class Credentials:
         data = await self._data("ConfigMap", ref.name, where=where, reason=Reason.CA_UNAVAILABLE, after=after)
         text = data.get(ref.key)
         if not isinstance(text, str) or not text.strip():
-            msg = f"{where} is empty or missing"
-            raise AgentError(msg, reason=Reason.CA_UNAVAILABLE)
+            raise AgentError(f"{where} is empty or missing", reason=Reason.CA_UNAVAILABLE)
         return text
 
     async def _data(
@@ -322,8 +321,7 @@ class Credentials:
                 data = (await self.read(kind, name)).get("data")
             except AgentError as error:
                 if kept is None or kept.number < after or error.reason in _GONE:
-                    msg = f"{where} cannot be read: {error}"
-                    raise AgentError(msg, reason=reason) from error
+                    raise AgentError(f"{where} cannot be read: {error}", reason=reason) from error
                 if not kept.stale:
                     log.warning(
                         "%s cannot be read: %s; the old value is used",
@@ -380,8 +378,7 @@ def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Valu
             context.load_cert_chain(path, password="")
             return _end(path)
     except (ssl.SSLError, ValueError) as error:
-        msg = _pair_fault(certificate, pair, error)
-        raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+        raise AgentError(_pair_fault(certificate, pair, error), reason=Reason.TOKEN_UNAVAILABLE) from error
     except OSError as error:
         msg = f"the temporary directory cannot be written: {error.strerror}"
         raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error

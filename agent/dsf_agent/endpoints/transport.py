@@ -148,8 +148,7 @@ class Transport:
                 if call.most_bytes is not None:
                     raise
                 part = f"1/{SCORES_PART} of " if call.scores else ""
-                msg = f"{error} ({part}--max-answer-bytes)"
-                raise TooLargeError(msg) from error
+                raise TooLargeError(f"{error} ({part}--max-answer-bytes)") from error
             return Answer(
                 status=response.status_code,
                 body=body,

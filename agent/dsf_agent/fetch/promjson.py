@@ -138,8 +138,7 @@ def _one_point(sample: _Sample) -> bytes:
         return b'{"metric":%b,"values":[%b]}' % (bytes(sample.metric), bytes(sample.value))
     if sample.histogram:
         return b'{"metric":%b,"histograms":[%b]}' % (bytes(sample.metric), bytes(sample.histogram))
-    msg = "a sample has neither value nor histogram"
-    raise msgspec.ValidationError(msg)
+    raise msgspec.ValidationError("a sample has neither value nor histogram")
 
 
 _RESULT: Final = b'"result":['
@@ -180,8 +179,7 @@ def _good(document: _Document, *, where: str) -> _Data:
     found = _error_in(document)
     if found is not None:
         reason, text = found
-        msg = f"{where} failed: {text}"
-        raise AgentError(msg, reason=reason)
+        raise AgentError(f"{where} failed: {text}", reason=reason)
     if document.status != "success" or document.data is None:
         msg = f"{where} did not answer as the Prometheus API does: status is {document.status!r}"
         raise AgentError(msg, reason=Reason.INVALID_BODY)

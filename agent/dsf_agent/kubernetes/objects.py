@@ -36,8 +36,7 @@ def nanos(text: str) -> int:
     """Billionths, at most MOST, rounded away from zero, as the API does. Raises ValueError."""
     match = _TEXT.match(text)
     if match is None or len(text) > _MOST_DIGITS:
-        msg = f"{text[:_MOST_DIGITS]!r} is not a quantity"
-        raise ValueError(msg)
+        raise ValueError(f"{text[:_MOST_DIGITS]!r} is not a quantity")
     sign, whole, rest, decimal, binary, exponent = match.groups()
     fraction = rest or ""
     digits = int(whole + fraction or "0") * NANOS * (_BINARY[binary] if binary else 1)

@@ -61,11 +61,10 @@ class Agent:
             await self.server.start()
         except OSError as error:
             address = self._adapters.settings.metrics_address
-            msg = (
+            raise OSError(
                 f"cannot listen on {address.host or '*'}:{address.port} (--metrics-address):"
                 f" {error.strerror or error}"
-            )
-            raise OSError(msg) from error
+            ) from error
         log.info("serving /metrics on port %d", self.server.port)
         tasks = [asyncio.create_task(root, name=name) for name, root in self._roots()]
         stopping = asyncio.create_task(self._stop.wait(), name="stop")

@@ -53,8 +53,7 @@ class _Series(msgspec.Struct, gc=False):
             msg = "it is a native histogram, which has no single value; use a function such as"
             msg += " histogram_quantile or histogram_avg"
             raise ValueError(msg)
-        msg = "it has no value"
-        raise ValueError(msg)
+        raise ValueError("it has no value")
 
 
 _SERIES: Final = msgspec.json.Decoder(list[_Series])

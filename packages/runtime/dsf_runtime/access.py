@@ -69,18 +69,16 @@ class InCluster:
         """Reads the credentials as they are now. Blocking. Raises AccessError."""
         host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
         if not host or not port:
-            msg = (
+            raise AccessError(
                 "the pod's own account: this process does not run in a pod (outside a pod, name a kubeconfig"
                 " or a context)"
             )
-            raise AccessError(msg)
         token_file, ca_file = self.token_file or self.folder / "token", self.folder / "ca.crt"
         try:
             seen = {path: path.read_bytes() for path in (token_file, ca_file)}
             token = seen[token_file].decode().strip()
             if not token:
-                msg = f"{token_file} is empty"
-                raise AccessError(msg)
+                raise AccessError(f"{token_file} is empty")
             return make_access(
                 host=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
                 trust=tls_context(ca_data=seen[ca_file]),
@@ -88,8 +86,7 @@ class InCluster:
                 seen=seen,
             )
         except (OSError, ValueError) as error:
-            msg = f"the pod's own account: {error}"
-            raise AccessError(msg) from error
+            raise AccessError(f"the pod's own account: {error}") from error
 
 
 def runs_in_pod(environ: Mapping[str, str]) -> bool:
@@ -198,17 +195,14 @@ class Kubeconfig:
             seen[self.path] = text = self.path.read_bytes()
             return _access(yaml.safe_load(text), folder=self.path.parent, seen=seen)
         except yaml.YAMLError as error:
-            msg = f"kubeconfig {self.path} is not YAML"
-            raise AccessError(msg) from error
+            raise AccessError(f"kubeconfig {self.path} is not YAML") from error
         except (OSError, ValueError) as error:
-            msg = f"kubeconfig {self.path}: {error}"
-            raise AccessError(msg) from error
+            raise AccessError(f"kubeconfig {self.path}: {error}") from error
         except (TypeError, KeyError, AttributeError, StopIteration, RecursionError) as error:
-            msg = (
+            raise AccessError(
                 f"kubeconfig {self.path}: the file does not have the structure of a kubeconfig; compare it"
                 " with the output of kubectl config view"
-            )
-            raise AccessError(msg) from error
+            ) from error
 
 
 def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Access:  # noqa: ANN401 - whatever YAML holds
@@ -216,8 +210,7 @@ def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Acc
     cluster = _named(config["clusters"], context["cluster"])["cluster"]
     user = (_named(config["users"], context["user"])["user"] or {}) if context.get("user") else {}
     if foreign := sorted(user.keys() - READABLE):
-        msg = f"its user has {foreign[0]}; an agent reads tokens and client certificates"
-        raise ValueError(msg)
+        raise ValueError(f"its user has {foreign[0]}; an agent reads tokens and client certificates")
 
     def file(name: str) -> bytes:
         path = Path(os.path.normpath(folder / name))

@@ -57,11 +57,10 @@ class HeadStream(httpcore.AsyncNetworkStream):
             most = min(max_bytes, FRAMED_PIECE) if self._framed else max_bytes
             return await self._inner.read(most, timeout=timeout)
         if self._bytes > HEAD_BYTES or self._lines > HEAD_LINES:
-            msg = (
+            raise ExcessError(
                 f"sends a head of more than {HEAD_BYTES} bytes or {HEAD_LINES} lines,"
                 " interim responses included"
             )
-            raise ExcessError(msg)
         data = await self._inner.read(min(max_bytes, PIECE), timeout=timeout)
         self._bytes += len(data)
         self._lines += data.count(b"\n")
@@ -156,8 +155,7 @@ async def read(
     check_coding(response.headers.get("Content-Encoding"))
     length = response.headers.get("Content-Length", "")
     if length.isascii() and length.isdigit() and int(length) > limit and not cut:
-        msg = f"announces {int(length)} bytes, more than the limit of {limit} bytes"
-        raise TooLargeError(msg)
+        raise TooLargeError(f"announces {int(length)} bytes, more than the limit of {limit} bytes")
     stream = response.extensions.get("network_stream")
     if isinstance(stream, HeadStream):
         stream.ended(framed="Transfer-Encoding" in response.headers)
@@ -167,8 +165,7 @@ async def read(
         if len(body) + len(chunk) > limit:
             if cut:
                 return body + chunk[: limit - len(body)]
-            msg = f"sends more than the limit of {limit} bytes"
-            raise TooLargeError(msg)
+            raise TooLargeError(f"sends more than the limit of {limit} bytes")
         on_bytes(len(chunk))
         body += chunk
         if chunks > FREE_CHUNKS + len(body) // CHUNK_BYTES:

@@ -383,5 +383,4 @@ async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGen
                 yield line
             begun, length = [other], len(other)
         if length > ANSWER_BYTES:
-            msg = f"sends an event of more than {ANSWER_BYTES} bytes"
-            raise answers.TooLargeError(msg)
+            raise answers.TooLargeError(f"sends an event of more than {ANSWER_BYTES} bytes")

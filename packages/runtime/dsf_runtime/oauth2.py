@@ -170,8 +170,7 @@ class AccessTokens:
                 if now < kept.until:
                     return kept.token
                 wait = math.ceil(kept.retry - now)
-                msg = f"{kept.fault}; it is asked again in {wait} s"
-                raise TokenError(msg)
+                raise TokenError(f"{kept.fault}; it is asked again in {wait} s")
             try:
                 body = await ask(client)
                 token, seconds = _read(body, client)
@@ -205,18 +204,14 @@ def _read(body: bytes, client: Client) -> tuple[str, float]:
     try:
         answer = msgspec.json.decode(body, type=_Answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        msg = f"{place} did not answer with a JSON object that has access_token"
-        raise TokenError(msg) from None
+        raise TokenError(f"{place} did not answer with a JSON object that has access_token") from None
     if answer.token_type.lower() != "bearer":
-        msg = f"{place} issued a token of another type than Bearer"
-        raise TokenError(msg)
+        raise TokenError(f"{place} issued a token of another type than Bearer")
     token = answer.access_token
     if len(token) > TOKEN_CHARACTERS:
-        msg = f"{place} issued a token of {len(token)} characters, more than {TOKEN_CHARACTERS}"
-        raise TokenError(msg)
+        raise TokenError(f"{place} issued a token of {len(token)} characters, more than {TOKEN_CHARACTERS}")
     if value_fault(token) or " " in token:
-        msg = f"{place} issued a token that is empty, or has characters that a header cannot have"
-        raise TokenError(msg)
+        raise TokenError(f"{place} issued a token that is empty, or has characters that a header cannot have")
     return token, _seconds(answer.expires_in)
 
 

@@ -139,8 +139,7 @@ class ScorerApp:
             if response is not None:
                 await response.send(send)
         else:
-            msg = f"a scoring API speaks HTTP, not {scope['type']}"
-            raise RuntimeError(msg)
+            raise RuntimeError(f"a scoring API speaks HTTP, not {scope['type']}")
 
     async def _respond(self, scope: Scope, receive: Receive) -> Response | None:
         prefix, path = path_of(scope)

@@ -37,17 +37,14 @@ def create(name: str, directory: Path) -> list[Path]:
     UsageError before anything is written.
     """
     if not _NAME.fullmatch(name):
-        msg = (
+        raise UsageError(
             f"{name!r} cannot be a scorer's name; write lower-case letters, digits and dashes, at most 63, a"
             " letter first, such as cpu-headroom"
         )
-        raise UsageError(msg)
     if directory.exists() and not directory.is_dir():
-        msg = f"{directory} is a file; name a folder"
-        raise UsageError(msg)
+        raise UsageError(f"{directory} is a file; name a folder")
     if directory.is_dir() and any(directory.iterdir()):
-        msg = f"{directory} is not empty; name a new folder with --dir"
-        raise UsageError(msg)
+        raise UsageError(f"{directory} is not empty; name a new folder with --dir")
     from importlib import resources
 
     values = {"name": name, "version": __version__}
@@ -155,8 +152,7 @@ def _new(args: argparse.Namespace) -> int:
     try:
         written = create(args.name, directory)
     except OSError as error:
-        msg = f"{directory}: {error.strerror}"
-        raise ScorerError(msg) from error
+        raise ScorerError(f"{directory}: {error.strerror}") from error
     for path in written:
         print(path)
     print(
@@ -198,8 +194,7 @@ def _run(args: argparse.Namespace) -> int:
     except DefinitionError as error:
         raise UsageError(str(error)) from error
     except Exception as error:
-        msg = f"{args.app} cannot be served: {type(error).__name__}: {error}"
-        raise UsageError(msg) from error
+        raise UsageError(f"{args.app} cannot be served: {type(error).__name__}: {error}") from error
     return 0
 
 
@@ -210,15 +205,13 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
     from dsf_scorer.conformance import Severity
 
     if args.timeout <= 0 or args.series < 0:
-        msg = "--timeout must be above 0 and --series not below 0"
-        raise UsageError(msg)
+        raise UsageError("--timeout must be above 0 and --series not below 0")
     target = conformance.Target.parse(args.url, scoring_url=args.scoring_url)
     sample = conformance.read_sample(args.data) if args.data is not None else None
     try:
         tls = ssl.create_default_context(cafile=args.ca_file) if args.ca_file else None
     except (OSError, ssl.SSLError) as error:
-        msg = f"--ca-file {args.ca_file}: {error}"
-        raise UsageError(msg) from error
+        raise UsageError(f"--ca-file {args.ca_file}: {error}") from error
     found = conformance.check(
         target,
         client=conformance.Client(timeout_seconds=args.timeout, tls=tls),
@@ -242,6 +235,5 @@ def _token(file: Path | None) -> str:
         msg = f"--token-file {file}: {getattr(error, 'strerror', 'it holds bytes that are not ASCII')}"
         raise UsageError(msg) from error
     if not tokens:
-        msg = f"--token-file {file} is empty"
-        raise UsageError(msg)
+        raise UsageError(f"--token-file {file} is empty")
     return tokens[0]

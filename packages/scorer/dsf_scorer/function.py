@@ -64,11 +64,10 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
         raise RefusedError(f"data[{index}] is not JSON: {error}", status=400) from None
     samples = row.values or ([row.value] if row.value is not None else [])
     if not samples and row.histograms:
-        msg = (
+        raise RefusedError(
             f"data[{index}] holds native histograms; reduce them in the query, for instance with"
             " histogram_quantile()"
         )
-        raise RefusedError(msg)
     values = array("d")
     for position, (_, text) in enumerate(samples):
         try:
@@ -115,13 +114,11 @@ def encode(found: object, *, series: int) -> Scored:
 
 def _checked(result: object) -> ScoringResult:
     if not isinstance(result, ScoringResult):
-        msg = f"expected Score(metric, score), got {type(result).__name__}"
-        raise BadResultError(msg)
+        raise BadResultError(f"expected Score(metric, score), got {type(result).__name__}")
     score: object = result.score
     # Real includes NumPy's scalars. It also includes bool, which is never meant as a score.
     if isinstance(score, bool) or not isinstance(score, Real):
-        msg = f"a score must be a number, got {score!r:.60} ({type(score).__name__})"
-        raise BadResultError(msg)
+        raise BadResultError(f"a score must be a number, got {score!r:.60} ({type(score).__name__})")
     try:
         value = float(score)
     except OverflowError:
@@ -183,13 +180,11 @@ def _second_parameter(function: Callable[..., Any]) -> inspect.Parameter | None:
     try:
         signature = inspect.signature(function, eval_str=True)
     except (NameError, TypeError, ValueError) as error:
-        msg = f"the signature of {name} cannot be read: {error}"
-        raise DefinitionError(msg) from error
+        raise DefinitionError(f"the signature of {name} cannot be read: {error}") from error
     parameters = list(signature.parameters.values())
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     if not 1 <= len(parameters) <= 2 or any(parameter.kind not in positional for parameter in parameters):
-        msg = f"{name}{signature} must take (series) or (series, arguments)"
-        raise DefinitionError(msg)
+        raise DefinitionError(f"{name}{signature} must take (series) or (series, arguments)")
     return parameters[1] if len(parameters) == 2 else None
 
 

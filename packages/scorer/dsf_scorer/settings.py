@@ -38,22 +38,20 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.token_file is not None and self.token:
-            msg = (
+            raise DefinitionError(
                 f"both a token file and a token are set; keep one of {TOKEN_FILE_VARIABLE} and"
                 f" {TOKEN_VARIABLE}"
             )
-            raise DefinitionError(msg)
         for each in fields(self):
             value = getattr(self, each.name)
             if not isinstance(value, int | float):
                 continue
             may_be_zero = each.name == "max_waiting"
             if not math.isfinite(value) or value < 0 or (value == 0 and not may_be_zero):
-                msg = (
+                raise DefinitionError(
                     f"{_variable(each.name)} is {value}; it must be a number"
                     f" {'not below' if may_be_zero else 'above'} 0"
                 )
-                raise DefinitionError(msg)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:

@@ -29,8 +29,7 @@ class Reply:
     def results(self) -> list[ScoringResult]:
         """The results. Raises AssertionError with the text of the answer if its status is not 200."""
         if self.status != 200:
-            msg = f"expected scores, got {self.status}: {self.body.decode(errors='replace')}"
-            raise AssertionError(msg)
+            raise AssertionError(f"expected scores, got {self.status}: {self.body.decode(errors='replace')}")
         return msgspec.json.decode(self.body, type=_Results).results
 
     @property

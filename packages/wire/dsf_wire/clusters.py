@@ -58,8 +58,7 @@ def decode(text: str | bytes) -> tuple[FleetCluster, ...]:
     try:
         found = msgspec.json.decode(text, type=_Clusters)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"not a valid list of clusters: {error}"
-        raise ClustersError(msg) from error
+        raise ClustersError(f"not a valid list of clusters: {error}") from error
     lists = [tuple(names) for names in found.scorers]
     seen: set[str] = set()
     clusters = []

@@ -110,12 +110,10 @@ def selection(text: str) -> Selection:
     """One expression without white space around it. Raises MeasureError."""
     match = _EXPRESSION.match(text)
     if match is None:
-        msg = "this is not the name of a measure"
-        raise MeasureError(msg, offset=0)
+        raise MeasureError("this is not the name of a measure", offset=0)
     measure = MEASURES.get(match["name"])
     if measure is None:
-        msg = f"there is no measure {match['name']}"
-        raise MeasureError(msg, offset=0, unknown=match["name"])
+        raise MeasureError(f"there is no measure {match['name']}", offset=0, unknown=match["name"])
     if match.end() < len(text):
         msg = (
             f'{measure.name} is followed by {_start(text[match.end() :])}; only {{resource="..."}} may follow'

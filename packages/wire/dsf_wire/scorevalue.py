@@ -55,8 +55,7 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
     infinities.
     """
     if not math.isfinite(raw):
-        msg = f"{raw} cannot be mapped to a score"
-        raise ValueError(msg)
+        raise ValueError(f"{raw} cannot be mapped to a score")
     if score_range is None:
         value = raw
         low, high = float(SCORE_MIN), float(SCORE_MAX)

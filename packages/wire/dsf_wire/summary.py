@@ -29,8 +29,7 @@ class ScoreRange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def __post_init__(self) -> None:
         if self.min >= self.max:
-            msg = f"scoreRange.min {self.min:g} must be below max {self.max:g}"
-            raise ValueError(msg)
+            raise ValueError(f"scoreRange.min {self.min:g} must be below max {self.max:g}")
 
 
 class PublishRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -274,8 +273,6 @@ def _entries(text: str | bytes) -> list[msgspec.Raw]:
             text = text.decode("utf-8")
         return msgspec.json.decode(text, type=list[msgspec.Raw])
     except msgspec.ValidationError as error:
-        msg = f"not a JSON array of scorers: {error}"
-        raise SummariesError(msg) from error
+        raise SummariesError(f"not a JSON array of scorers: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"not valid JSON: {error}"
-        raise SummariesError(msg) from error
+        raise SummariesError(f"not valid JSON: {error}") from error

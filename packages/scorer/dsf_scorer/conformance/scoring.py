@@ -77,11 +77,10 @@ def read_sample(path: Path) -> Sample:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
     except msgspec.ValidationError as error:
-        msg = (
+        raise UsageError(
             f'{path}: expected {{"data": [...]}}, a list of series, or an answer of Prometheus\' query_range:'
             f" {error}"
-        )
-        raise UsageError(msg) from error
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON: {error}") from error
     if isinstance(found, list):
