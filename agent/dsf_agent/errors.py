@@ -9,10 +9,8 @@ Stage = Literal["fetch", "score", "publish"]
 
 
 class Reason(StrEnum):
-    """Why a cycle or a write failed: the label ``reason`` of metrics, and the field of logs.
-
-    Reasons are stable, because alerts use them. docs/operate/agent.md says what each means and what to do
-    about it.
+    """Why a cycle or a write failed, in metrics and logs. Alerts use these names; docs/operate/agent.md has
+    them.
     """
 
     UNREACHABLE = "unreachable"
@@ -92,9 +90,9 @@ class AgentError(Exception):
         self.stage = stage
 
     def anew(self, message: str = "", *, stage: Stage | None = None) -> "AgentError":
-        """The same failure without its traceback, which would keep all that the functions in it had in
-        memory, such as answers. The message and the stage may be others. Raise none that a variable of the
-        same function holds: its traceback would hold the function, and so itself.
+        """The same failure without its traceback, which keeps all that the functions in it had in memory,
+        such as answers. Raise none that a variable of the same function holds: it would hold the function,
+        and so itself.
         """
         return AgentError(
             message or str(self), reason=self.reason, retry_after=self.retry_after, stage=stage or self.stage

@@ -1,9 +1,6 @@
-"""The page /metrics: the agent's own metrics, and the samples of ``dynamic_score`` as text. When a scorer is
-removed, its series are removed too.
-
-The text of a scorer is rendered once per cycle and only joined at a scrape, so a scrape of 50,000 series is
-cheap. Text format: https://prometheus.io/docs/instrumenting/exposition_formats/. A gauge sample looks the
-same in OpenMetrics.
+"""The page /metrics: the agent's own metrics, and the samples of ``dynamic_score``, whose text is rendered
+once per cycle and only joined at a scrape, so that 50,000 series are cheap. Text format, also of a gauge
+sample in OpenMetrics: https://prometheus.io/docs/instrumenting/exposition_formats/.
 """
 
 import asyncio

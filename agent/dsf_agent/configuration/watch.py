@@ -1,8 +1,6 @@
-"""Reports every state of the mounted file ``summaries``, and the suspended scorers of the hub.
-
-While the file cannot be used, the last good configuration stays active. The kubelet replaces a symlink, so
-another file has the name then. If the suspended scorers cannot be read, none is suspended, so that an
-unreachable hub does not stop a fleet.
+"""Reports every state of the mounted file ``summaries``, and the suspended scorers of the hub. While the file
+cannot be used, the last good configuration stays active. If the suspended scorers cannot be read, none is
+suspended, so that an unreachable hub does not stop a fleet.
 """
 
 import asyncio

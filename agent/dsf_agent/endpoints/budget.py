@@ -1,9 +1,6 @@
-"""Limits the bytes of large answers in memory, over all scorers.
-
-A cycle keeps its series until they are scored, also while a scoring API hangs. Bytes count as they arrive. No
-cycle waits while it has a reservation, so there is no deadlock: a cycle whose answer does not fit drops
-everything and starts again when there is room for more. This is no failure of the scorer, so it does not
-count towards a time-out.
+"""Limits the bytes of large answers in memory, over all scorers: from their arrival until they are scored. A
+cycle whose answer does not fit drops everything and starts again when there is room for more, so none waits
+while it has a reservation. This is no failure of the scorer, and counts towards no time-out.
 """
 
 import asyncio
@@ -75,8 +72,7 @@ class Reservation:
     @asynccontextmanager
     async def room(self, expected: int | None) -> AsyncIterator[None]:
         """Reserves about this many bytes until the end of the block; more than the whole budget waits until
-        nothing else is reserved. None, for a first answer of unknown size, waits only while the budget is
-        used up.
+        nothing else is reserved. None, for a first answer, waits only while the budget is used up.
         """
         await self._budget.wait(expected)
         self._count(min(expected or 0, self._budget.limit))
@@ -97,9 +93,7 @@ class Reservation:
                 expected = error.wanted
 
     def add(self, size: int) -> None:
-        """Counts bytes that are about to be kept. Raises BudgetFullError if they do not fit beside the
-        others, and AgentError if they would not fit alone.
-        """
+        """Counts bytes. Raises BudgetFullError if they do not fit, AgentError if not even alone."""
         self._size += size
         counted = _counted(self._size)
         if counted <= self._counted:

@@ -1,7 +1,5 @@
-"""Credentials and CAs of endpoints, from Secrets and ConfigMaps of the agent's namespace.
-
-They are read by name, kept for a minute, and read again on demand. Messages name the Secret and the key, but
-never contain their values. Access tokens of OAuth2 come from a token server, which gets the client's secret.
+"""Credentials and CAs of endpoints, from Secrets and ConfigMaps of the agent's namespace, which are kept for
+a minute and read again on demand. Messages name the Secret and the key, but never contain their values.
 """
 
 import asyncio

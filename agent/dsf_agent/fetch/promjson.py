@@ -1,6 +1,5 @@
 """Answers of the Prometheus HTTP API (https://prometheus.io/docs/prometheus/latest/querying/api/, Format
-overview). A matrix is not decoded, but checked in pieces and passed on. Samples of a vector become series
-with one point.
+overview). A matrix is not decoded, but checked in pieces. Samples of a vector become series with one point.
 """
 
 import asyncio
@@ -17,9 +16,7 @@ from dsf_runtime.calls import excerpt
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Series as JSON text: ``parts``, joined by commas, are the elements of the request's ``data`` array.
-    ``size`` is in received bytes, ``warnings`` are of the source.
-    """
+    """Series as JSON text: ``parts``, joined by commas, are the elements of ``data``; ``size`` in bytes."""
 
     parts: tuple[Body, ...] = ()
     count: int = 0
@@ -147,9 +144,9 @@ _HEAD_LIMIT: Final = 512
 
 
 async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Series | None:
-    """The series of a large matrix, checked in pieces that end between two series; None: decode it as a
-    whole. A seam, the text between two series, cannot occur in a JSON string, where its quotes are escaped.
-    If it separates something nested deeper, the piece is not valid JSON.
+    """The series of a large matrix, checked in pieces; None: decode it as a whole. A seam between two series
+    cannot occur in a JSON string, where its quotes are escaped. If it is nested deeper, the piece is no valid
+    JSON.
     """
     at = body.find(_RESULT, 0, _HEAD_LIMIT)
     if at < 0:

@@ -1,6 +1,4 @@
-"""The stage ``fetch``: queries the source of one scorer, which speaks the HTTP API of Prometheus, as Thanos,
-Mimir and VictoriaMetrics do, or is the agent's own cluster.
-"""
+"""The stage ``fetch``: queries a source with Prometheus' HTTP API, or the agent's own cluster."""
 
 import asyncio
 from dataclasses import replace

@@ -89,9 +89,7 @@ class _Following:
 
 
 class Cluster:
-    """Informers for all scorers of source type Kubernetes, while there are some. ``server`` is None without
-    an API server; ``wait_seconds`` limits how long ``read`` waits for the first lists.
-    """
+    """Informers while scorers of source type Kubernetes need them. ``wait_seconds``: for the first lists."""
 
     def __init__(self, *, server: ApiServer | None, wait_seconds: float) -> None:
         self.changes = Changes()

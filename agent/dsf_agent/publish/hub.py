@@ -59,8 +59,7 @@ class _SeenVersion:
 
 class HubStore:
     """Creates an object, then applies its status, which a create drops. An apply removes only items that the
-    same manager applied, so those of another program are taken over before the first apply; afterwards the
-    hub would record both programs as owners.
+    same manager applied, so those of another program are taken over before the first apply.
     """
 
     def __init__(
@@ -185,8 +184,8 @@ class HubStore:
 
     async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
         """Makes our agent the owner of the whole status, so that the next apply removes other items. Returns
-        whether the object had such items, or with ``leftovers`` some without an owner. Raises CONFLICT until
-        the other program was silent for long: a field must not have two writers.
+        whether the object had such items, or with ``leftovers`` some without an owner. Raises CONFLICT while
+        another writes.
         """
         found = await self._get(name)
         if found is None or (found.exclusive and not leftovers):
@@ -266,9 +265,7 @@ class HubStore:
         )
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
-        """Sets our labels where another program created the object, or the scorer was renamed or moved
-        between spokes and hub. Without them it would not be deleted with its scorer.
-        """
+        """Sets our labels on objects of other programs or of renamed scorers, so that they go with them."""
         await self._server.call(
             "PATCH",
             self._path(name),

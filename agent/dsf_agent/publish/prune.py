@@ -1,12 +1,8 @@
-"""Deletes our AddOnPlacementScores whose scorer was removed from the configuration, and no other object.
-
-Only a complete and valid file leads to a deletion, and only if it is unchanged for a while. A missing, empty,
-broken or partly invalid file deletes nothing; scores then expire at their validUntil.
-
-The file ``[]`` is complete and valid: a cluster gets it when its last scorer is removed or suspended in git.
-A mistake can look the same, so there are two more guards. The file must be unchanged for longer. And it
-deletes at once only objects that an earlier file of this process named; others are deleted after they expire,
-when no Placement counts them any more.
+"""Deletes our AddOnPlacementScores whose scorer was removed from the configuration, and no other object. Only
+a complete and valid file leads to a deletion, and only if it is unchanged for a while. The file ``[]`` is
+complete: a cluster gets it when its last scorer is removed or suspended in git. A mistake can look the same,
+so it must be unchanged for longer, and deletes at once only objects that an earlier file of this process
+named; others go after they expire, when no Placement counts them any more.
 """
 
 import asyncio

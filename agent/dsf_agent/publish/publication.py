@@ -1,9 +1,7 @@
-"""Writes the scores of clusters when the rule says that a write is due, at a limited rate.
-
-It runs beside the workers, so a slow or unreachable hub never delays a cycle. Only the newest scores are
-kept. A task for each score would need too much memory on the hub, so one schedule holds the times at which
-writes are due, and a few writers take them in this order. What has never been written comes first, one scorer
-after another: the first one has scores on all clusters before the second one begins.
+"""Writes the scores of clusters when the rule says that a write is due, at a limited rate, beside the
+workers, so that a slow hub never delays a cycle. Only the newest scores are kept. A task for each score would
+need too much memory on the hub, so a few writers take them from one schedule, in order of time. What has
+never been written comes first, one scorer after another.
 """
 
 import asyncio
@@ -383,9 +381,7 @@ class Publication:
 
 
 def decided(wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float) -> Decision:
-    """When to write, by the rule. An expiry that is too late, of another program or before the hub's clock
-    was set back, does not count, because it would delay every write.
-    """
+    """When to write, by the rule. An expiry that is too late does not count: it would delay every write."""
     if published is not None and published.valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS:
         published = None
     return decide(wanted, published, rule=rule)

@@ -93,9 +93,7 @@ class CycleResult:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Cycle:
-    """The stages of one scorer. ``score_of`` makes the second one with its label sets, on the hub one for
-    each request. ``publication`` is None if the scores are not published.
-    """
+    """The stages of one scorer. ``score_of`` makes the second; ``publication`` is None if none publishes."""
 
     scorer: Summary
     fleet: Fleet
@@ -112,12 +110,10 @@ class Cycle:
         self._label = self.scorer.cluster_label.name if self.scorer.cluster_label is not None else ""
 
     async def run(self) -> CycleResult:
-        """Runs one cycle. If it raises AgentError, nothing was published or exported.
-
-        A cycle without any item is a failure (NO_RESULTS), and no empty object is published. OCM would count
-        an object without the item as a score of 0, which is better than every negative score. The published
-        scores stay until their validUntil. On the hub, a cluster without an item is missing: it is named in a
-        metric and, when that changes, in the log.
+        """Runs one cycle. If it raises AgentError, nothing was published or exported. A cycle without any
+        item is a failure, and no empty object is published: OCM would count a score of 0, which is better
+        than every negative one. On the hub, a cluster without an item is missing: a metric and, when that
+        changes, the log name it.
         """
         return await self.reservation.within(self._run)
 

@@ -46,10 +46,8 @@ class WorkerState:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Grid points at ``phase + k * interval`` seconds of a monotonic clock.
-
-    The first run does not wait for the grid. Later runs do, so a thousand clusters that received an edit in
-    the same second spread over the whole interval.
+    """Grid points at ``phase + k * interval`` seconds of a monotonic clock. The first run does not wait for
+    the grid. Later runs do, so a thousand clusters with an edit in the same second spread over the interval.
     """
 
     interval: float
@@ -223,9 +221,7 @@ class Scheduler:
         }
 
     async def apply(self, wanted: Iterable[Summary]) -> None:
-        """Stops the workers of entries that were removed or changed, and starts those of new or changed ones,
-        so that exactly the wanted entries run.
-        """
+        """Stops the workers of entries that went or changed, and starts those of new or changed ones."""
         entries = {scorer.name: scorer for scorer in wanted}
         stopped = [running for name, running in self._running.items() if entries.get(name) != running.scorer]
         for running in stopped:
@@ -276,9 +272,7 @@ class Scheduler:
         self._running[scorer.name] = _Running(scorer=scorer, task=task)
 
     async def _guard(self, scorer: Summary, *, splay: float) -> None:
-        """Runs a worker. If a bug ends it, or prevents its creation, this is logged and counted, and a new
-        worker is created after a pause. Other scorers are not affected.
-        """
+        """Runs a worker. If a bug ends it, or prevents its creation, a new one is created after a pause."""
         running = self._running[scorer.name]
         while True:
             try:

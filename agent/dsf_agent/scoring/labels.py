@@ -1,8 +1,6 @@
-"""What the labels of a result determine: the name of its item on the hub, its line on /metrics, and for the
-hub scorer its cluster.
-
-A scoring API repeats the same labels in every cycle while the scores change. So each label set is worked out
-once and found again by the bytes of its JSON. That saves a third of the CPU of 10,000 results.
+"""What the labels of a result determine: the name of its item, its line on /metrics, and on the hub its
+cluster. A scoring API repeats the same labels in every cycle, so each label set is worked out once and found
+again by the bytes of its JSON. That saves a third of the CPU of 10,000 results.
 """
 
 import operator
@@ -42,10 +40,9 @@ class Labels(msgspec.Struct, gc=False):
 
 
 class LabelSet(msgspec.Struct, frozen=True, gc=False):
-    """``item`` is empty if the dimension format gives an empty name, and LONG_NAME instead of a name of more
-    than MAX_NAME characters. ``line`` ends where the value begins. ``size`` is the memory of both texts in
-    bytes: a name with one wide character needs four bytes for each.
-    ``cluster`` is set by the hub scorer only: the cluster that the result is about.
+    """``item`` is empty if the dimension format gives an empty name, and LONG_NAME instead of a long one.
+    ``line`` ends where the value begins. ``size`` is the memory of both texts in bytes: a name with one wide
+    character needs four bytes for each. ``cluster``, of the hub scorer only, is that of the result.
     """
 
     item: str
@@ -60,8 +57,7 @@ class LabelSets:
     struct: type[msgspec.Struct] = Labels
     """The labels of one result. Its fields are the argument of ``of``."""
     most_results = 50_000
-    """Most results of one answer that are kept. An AddOnPlacementScore can store about 16,000 items. More
-    results are useful for /metrics, and for items that are aggregated from several results.
+    """Most results of one answer. An AddOnPlacementScore stores about 16,000 items; /metrics may have more.
     """
 
     def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
@@ -127,10 +123,8 @@ def label_set(name: str, line: bytes, *, cluster: str = "") -> LabelSet:
 
 
 def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tuple[str, ...]], str]:
-    """A function from labels, in the order of dsf_wire.dimension.LABELS, to the item name.
-
-    It gives the same names as dsf_wire.dimension.fill and is three times as fast over 50,000 results, because
-    the template is parsed once.
+    """A function from labels, in the order of dsf_wire.dimension.LABELS, to the item name: the same as
+    dsf_wire.dimension.fill, and three times as fast over 50,000 results, because the template is parsed once.
     """
     pattern, indexes, known = "", list[int](), {"cluster": cluster, "scoreName": score_name}
     for number, part in enumerate(dimension.PLACEHOLDER.split(template or dimension.DEFAULT_FORMAT)):

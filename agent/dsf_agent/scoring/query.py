@@ -1,9 +1,6 @@
 """Works on series without a scoring API: the stage ``score`` of a scorer with ``scoringType: Query``, where
-the value of each series is its raw score, and the split of a central store's series by cluster.
-
-A series has the shape of the Prometheus HTTP API, ``{"metric": {...}, "value": [time, "value"]}`` or the same
-with ``values``, of which the last point counts. Series that have no usable value are dropped with a reason,
-as results of a scoring API are.
+the last value of each series is its raw score, and the split of a central store's series by cluster. Series
+without a usable value are dropped with a reason, as results of a scoring API are.
 """
 
 import asyncio
@@ -26,9 +23,7 @@ PIECE: Final = 1 << 16
 """Bytes of series that are decoded before other tasks may run: about 500 series."""
 
 _SEAM: Final = re.compile(rb'\}\s{0,64},\s{0,64}(\{)\s{0,64}"metric"\s{0,64}:')
-"""The text between two series. It cannot occur inside a JSON string, where its quotes would be escaped. If it
-separates something nested deeper, the piece before it is not valid JSON.
-"""
+"""The text between two series. It cannot occur in a JSON string, where its quotes would be escaped."""
 
 
 class _Point(msgspec.Struct, array_like=True, gc=False):
@@ -130,9 +125,7 @@ def _is_json(piece: bytes) -> bool:
 
 
 async def split(series: Series, *, label: str, clusters: Mapping[str, str]) -> dict[str, list[bytes]]:
-    """The series of each cluster as JSON, in their order. ``clusters`` are the clusters by the value of the
-    label; series of others are left out. Raises AgentError.
-    """
+    """The series of each cluster as JSON, in order; ``clusters`` by value of the label. Raises AgentError."""
     found: dict[str, list[bytes]] = {}
     decoder = _decoder(label)
     for part in series.parts:

@@ -1,6 +1,5 @@
 """The stage ``score``: sends series to the scoring API and reads its results (wire contract: ``POST
 {scoringEndpoint}``). Invalid results are dropped with a reason, and more than MAX_RESULTS are refused.
-Scorers with ``scoringType: Query`` have the stage of the module ``query``.
 """
 
 import asyncio
@@ -58,10 +57,9 @@ class _Rows(msgspec.Struct, gc=False):
 
 @dataclass(kw_only=True)
 class Results:
-    """The results of one answer, in its order: ``scores`` belong to ``label_sets`` at the same index.
-
-    They use about ``size`` bytes. ``dropped`` counts by reason, and ``first_fault`` explains the first
-    dropped result.
+    """The results of one answer, in its order: ``scores`` belong to ``label_sets`` at the same index. They
+    use about ``size`` bytes. ``dropped`` counts by reason, and ``first_fault`` explains the first dropped
+    result.
     """
 
     size: int = 0
@@ -112,9 +110,7 @@ _ROW: Final = msgspec.json.Decoder(_Row)
 
 
 async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
-    """Decodes an answer. Raises AgentError with INVALID_BODY if it is not an object with a list
-    ``results``, and with TOO_LARGE if there are too many or their labels have too much text.
-    """
+    """Decodes an answer. Raises AgentError with INVALID_BODY, or TOO_LARGE for too many or too long ones."""
     await asyncio.sleep(0)
     _limit(body, b"{", MOST_OBJECTS, where=where, most=label_sets.most_results)
     with label_sets.answer():
@@ -150,9 +146,7 @@ async def _together(rows: Sequence[_Row], *, label_sets: LabelSets) -> Results:
 
 
 def _elements(body: bytearray, *, where: str) -> Iterable[msgspec.Raw]:
-    """The results: not decoded if the body is JSON. The standard library decodes what Python services produce
-    besides: NaN, Infinity, half surrogate pairs.
-    """
+    """The results, not decoded if the body is JSON; else with NaN, Infinity and half surrogate pairs."""
     try:
         try:
             return _RESPONSE.decode(body).results

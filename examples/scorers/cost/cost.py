@@ -13,9 +13,7 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     prices: dict[str, float]
     """By instance type."""
     default_price: float | None = None
-    """For types that the table does not have; without it they are an error, so that a new type cannot pass as
-    free.
-    """
+    """For types that the table lacks; without it they are an error, so that none passes as free."""
 
 
 @batch_scorer(

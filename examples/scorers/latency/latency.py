@@ -1,6 +1,4 @@
-"""How far a cluster is from the endpoints that its applications talk to, as the blackbox exporter measures it
-there.
-"""
+"""How far a cluster is from the endpoints that its applications talk to, by the blackbox exporter."""
 
 from statistics import fmean
 

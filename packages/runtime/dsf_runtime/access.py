@@ -1,7 +1,5 @@
 """Address and credentials of an API server: of the pod's ServiceAccount, or of the kubeconfig that OCM writes
-for an agent. Kubeconfigs of people hold more, and gitops_dsf.hubreader.kubeconfig reads them.
-
-Messages never contain values of a kubeconfig, because one of them may be a token.
+for an agent (gitops_dsf.hubreader.kubeconfig reads others). Messages never contain values of a kubeconfig.
 """
 
 import base64

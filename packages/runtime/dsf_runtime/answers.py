@@ -1,10 +1,8 @@
-"""Limits what a peer may send: the head of an answer, the bytes of its body, and the number of its pieces.
-Every client reads with it: those of the agent, of ``sync``, of the probes, of the metric store, and of API
-servers.
-
-httpcore has no limit for heads: interim (1xx) responses may follow one another endlessly, and all that was
-read is parsed in one step, in which no time-out can fire. Callers ask for ``Accept-Encoding: identity``, set
-a time-out around the whole call, and use ``limited`` for clients of peers that they do not trust.
+"""Limits what a peer may send, for every client: the head of an answer, the bytes of its body, and the number
+of its pieces. httpcore has no limit for heads: interim (1xx) responses may follow one another endlessly, and
+all that was read is parsed in one step, in which no time-out can fire. Callers ask for ``Accept-Encoding:
+identity``, set a time-out around the whole call, and use ``limited`` for clients of peers that they do not
+trust.
 """
 
 import asyncio
@@ -108,9 +106,8 @@ class _Backend(httpcore.AsyncNetworkBackend):
 
 
 def limited(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    """Limits the heads on all connections of a client, including those through proxies. Returns the client.
-
-    httpx has no parameter for this, and own transports would have to find the proxies of the environment.
+    """Limits the heads on all connections of a client, also through proxies. Returns the client. httpx has no
+    parameter for this, and own transports would have to find the proxies of the environment.
     """
     for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
         if isinstance(transport, httpx.AsyncHTTPTransport):

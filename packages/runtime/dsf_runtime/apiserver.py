@@ -105,10 +105,8 @@ class ApiServer:
         seconds: float | None = None,
     ) -> bytes:
         """Sends a request, and after a 401 once more with new credentials. A body that is not bytes is
-        encoded as JSON.
-
-        ``seconds`` is the time limit of each attempt. Returns the body of the answer. Raises ApiError unless
-        the status is 2xx.
+        encoded as JSON. ``seconds`` is the time limit of each attempt. Raises ApiError unless the status is
+        2xx.
         """
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         headers = {"Accept": accept} if content is None else {"Accept": accept, "Content-Type": content_type}
@@ -147,9 +145,7 @@ class ApiServer:
         self, path: str, take: Callable[[msgspec.Raw], None], *, accept: str = JSON, **selector: str
     ) -> str:
         """Calls ``take`` with every object of a list and returns the resourceVersion. ``selector`` is
-        fieldSelector or labelSelector.
-
-        One page is in memory at a time. ``take`` must not keep the Raw, which is a view of the page. Raises
+        fieldSelector or labelSelector. One page is in memory at a time, and the Raw is a view of it. Raises
         ApiError; status 410 means that the list must be read again from the beginning.
         """
         paging, metadata = Paging(selector), ListMetadata()
@@ -177,9 +173,8 @@ class ApiServer:
         gather_seconds: float = 0.0,
         **selector: str,
     ) -> AsyncGenerator[WatchEvent, None]:
-        """Yields the changes after a version until the server ends the watch. ``opened`` is called when the
-        watch begins. ``gather_seconds`` is how long events may wait for others, see ``_lines``. Raises
-        ApiError.
+        """Yields the changes after a version until the server ends the watch. ``opened`` is called when it
+        begins. ``gather_seconds`` is how long events may wait for others, see ``_lines``. Raises ApiError.
         """
         params = {
             **selector,
@@ -217,10 +212,8 @@ class ApiServer:
         seconds: float | None = None,
     ) -> bytearray | None:
         """The body of the answer, None if it is larger than ``most``. Sends the request once more with new
-        credentials after a 401.
-
-        ``seconds`` limits each attempt as a whole; without it only each step of it has a time limit. Raises
-        ApiError unless the status is 2xx.
+        credentials after a 401. ``seconds`` limits each attempt as a whole, else each step of it has a time
+        limit. Raises ApiError unless the status is 2xx.
         """
         what, renewed, busy = f"{method} {path}", False, 0
         while True:
@@ -352,11 +345,9 @@ async def _take(
 
 
 async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGenerator[bytes, None]:
-    """The lines of a watch. Only the newline byte ends a line, because JSON strings may contain other
-    characters that Python treats as line breaks.
-
+    """The lines of a watch. Only the newline byte ends a line: JSON strings may contain other line breaks.
     Reading a few bytes costs as much as reading many. So with ``gather_seconds`` there is a pause after every
-    other read, in which events arrive that the next one takes together. There is none while reads are full.
+    other read, in which events arrive that the next one takes together, but none while reads are full.
     """
     begun, length = list[bytes](), 0
     loop = asyncio.get_running_loop()

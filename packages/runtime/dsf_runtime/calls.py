@@ -152,9 +152,7 @@ def _hide(text: str, secret: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """The seconds of a Retry-After header (RFC 9110 section 10.2.3: seconds or a date), at most
-    MAX_RETRY_AFTER. None without the header.
-    """
+    """The seconds of a Retry-After header (RFC 9110 section 10.2.3), at most MAX_RETRY_AFTER, if any."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None

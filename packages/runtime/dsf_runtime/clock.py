@@ -1,6 +1,4 @@
-"""Clocks: the machine's, and the hub's, which is learned from its answers; and delays between failed
-attempts.
-"""
+"""Clocks: the machine's, and the hub's, which is learned from its answers; and delays between attempts."""
 
 import asyncio
 import email.utils
@@ -10,16 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
-"""A Date header that differs more than this from the local clock is ignored. One of the two clocks is wrong
-then, and certificates, which are valid for about a year, could not be valid at both times.
-"""
+"""A Date header that differs more from the local clock is ignored: one of the two is wrong."""
 
 
 def monotonic() -> float:
-    """The clock of the running event loop, which ``asyncio.sleep`` and ``asyncio.timeout`` use. Without a
-    loop it is ``time.monotonic``.
-
-    Delays, time-outs and ages then follow one clock, and a test can replace it by choosing the loop.
+    """The clock of the running event loop, or ``time.monotonic``. Delays, time-outs and ages then follow one
+    clock, and a test can replace it by choosing the loop.
     """
     try:
         return asyncio.get_running_loop().time()
@@ -34,9 +28,7 @@ def wall() -> float:
 
 async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool:
     """Waits for the event, at most this long (None: without limit). Returns whether it was set in time.
-
-    Do not use ``asyncio.wait_for`` instead. Before Python 3.12 it loses a cancellation that arrives together
-    with the event, and the task continues.
+    Before Python 3.12 ``asyncio.wait_for`` loses a cancellation that arrives together with the event.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -47,12 +39,9 @@ async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool
 
 
 class HubClock:
-    """The hub's wall clock, learned from the Date header of its answers. Between answers the local monotonic
-    clock advances it.
-
-    OCM compares validUntil with the hub's clock (ocm pkg/placement/plugins/addon). A program that used its
-    own clock, and that clock was minutes off or jumped, would publish scores that are already expired, or
-    would treat valid scores as expired.
+    """The hub's wall clock, learned from the Date header of its answers; between them the monotonic clock
+    advances it. OCM compares validUntil with it (ocm pkg/placement/plugins/addon). With a local clock that is
+    minutes off, scores would be published that are already expired, or valid ones be treated as expired.
     """
 
     def __init__(self) -> None:
@@ -74,11 +63,9 @@ class HubClock:
         return monotonic() + self._ahead
 
     def learn(self, date: str | None, *, sent: float, received: float) -> None:
-        """Takes the Date header of an answer, and the monotonic times of the request and the answer.
-
-        The hub wrote the header between the two and rounded it down to the second. So each answer gives an
-        upper and a lower bound for the hub's time. The estimate starts at the local clock and changes only if
-        it is outside the bounds.
+        """Takes the Date header of an answer, and the monotonic times of the request and the answer. The hub
+        wrote it between the two and rounded it down to the second, so it gives an upper and a lower bound for
+        the hub's time. The estimate starts at the local clock and changes only if it is outside the bounds.
         """
         told, now, local = http_date(date), monotonic(), wall()
         self.known = told is not None and abs(told - local) < PLAUSIBLE_SECONDS

@@ -30,7 +30,6 @@ class Connection:
 
 class Connections:
     """Reads credentials with ``load`` before the first request, when their files change, and on ``renew``.
-
     Replaced pools stay open for ``grace`` seconds, so that running requests can finish.
     """
 
@@ -72,9 +71,7 @@ class Connections:
             return await self._connect()
 
     async def renew(self, refused: Connection) -> None:
-        """Replaces a connection after a 401. If several requests got 401, only the first one replaces it, and
-        the old connection stays open for requests that still use it.
-        """
+        """Replaces a connection after a 401, once. Requests that still use it can finish."""
         async with self._lock:
             if self._current is refused:
                 await self._connect()

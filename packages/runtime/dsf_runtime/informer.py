@@ -1,7 +1,5 @@
-"""An informer: it keeps the objects of a resource in memory, reduced to what is needed.
-
-It reads the list and then follows a watch. It reads the list again when the watch breaks, and every few
-hours.
+"""An informer keeps the objects of a resource in memory, reduced to what is needed. It reads the list and
+follows a watch, and reads the list again when the watch breaks, and every few hours.
 """
 
 import asyncio
@@ -40,9 +38,8 @@ UNREADABLE: Final = (
 """Exceptions that ``project`` may raise for an unusual object."""
 
 STALE_SECONDS: Final = SILENCE + 30
-"""If the server sent nothing for this time, the objects count as outdated. A watch without events is closed
-after SILENCE and opened again, and bookmarks arrive every minute, so a healthy server is never silent for
-longer.
+"""If nothing came for this time, the objects count as outdated. A watch without events is closed after
+SILENCE and opened again, and bookmarks arrive every minute, so a healthy server is never silent for longer.
 """
 RESYNC_SECONDS: Final = 6 * 3600.0
 """The list is read again after this time even if the watch never broke, in case a change was missed."""
@@ -82,11 +79,9 @@ def by_name(_namespace: str, name: str) -> str:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Informer(Generic[T]):
-    """``items`` is a complete list with all changes since. Before the first list it is empty and ``synced``
-    is not set.
-
-    If ``project`` cannot read an object, this is logged and the earlier item stays. ``key`` gives the same
-    key as ``project``, from namespace and name.
+    """``items`` is a complete list with all changes since, and empty before ``synced`` is set. If ``project``
+    cannot read an object, this is logged and the earlier item stays. ``key`` gives the same key as
+    ``project``.
     """
 
     api: ApiServer
@@ -153,10 +148,9 @@ class Informer(Generic[T]):
         return lambda: self._listeners.remove(listener)
 
     async def refresh(self) -> str:
-        """Reads the whole list. Returns the version to watch from. Raises ApiError.
-
-        The first list shows when it is complete. A later one changes items while it is read, as a watch does,
-        so that two lists are never in memory; what it did not have goes at its end.
+        """Reads the whole list. Returns the version to watch from. Raises ApiError. The first list shows when
+        it is complete. A later one changes items while it is read, so that two lists are never in memory;
+        what it did not have goes at its end.
         """
         items = self._items if self.synced.is_set() else self.shelf()
         seen = self.marks()

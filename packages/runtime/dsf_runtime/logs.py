@@ -11,10 +11,7 @@ RUNTIME: Final = "dsf_runtime"
 
 
 class TextFormatter(logging.Formatter):
-    """Lines such as ``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``.
-
-    ``fields`` are the names that a record may have in ``extra=``.
-    """
+    """Lines such as ``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``, with fields."""
 
     def __init__(self, *, fields: Sequence[str] = ()) -> None:
         super().__init__()
@@ -31,10 +28,8 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line: time, level, logger, message, fields and traceback.
-
-    ``below`` is a package name that is removed from logger names. Without it there is no key ``logger``.
-    ``traceback`` is the key of the traceback.
+    """One JSON object per line: time, level, logger, message, fields and traceback (key ``traceback``).
+    ``below`` is a package that is removed from logger names. Without it there is no key ``logger``.
     """
 
     def __init__(self, *, fields: Sequence[str] = (), below: str = "", traceback: str = "traceback") -> None:
@@ -53,9 +48,8 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(*, package: str, formatter: logging.Formatter, level: str = "info") -> None:
-    """Configures logging of the process. ``package`` and this library log from ``level`` on.
-
-    Other libraries log only warnings and errors, because httpx would log whole URLs.
+    """Configures logging: ``package`` and this library log from ``level`` on, others only warnings and
+    errors, because httpx would log whole URLs.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)

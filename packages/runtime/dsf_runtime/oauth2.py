@@ -1,7 +1,5 @@
-"""Access tokens by OAuth2 client credentials (RFC 6749 section 4.4). The caller sends the requests.
-
-A token is kept until shortly before its end. Of each client one request is sent at a time, and after a
-failure none for a while, so that a token server that is down is not asked by every cycle of every scorer.
+"""Access tokens by OAuth2 client credentials (RFC 6749 section 4.4), kept until shortly before their end. The
+caller sends the requests: one at a time for each client, and after a failure none for a while.
 """
 
 import asyncio
@@ -31,9 +29,7 @@ LONGEST_SECONDS: Final = 86_400.0
 EARLY_SECONDS: Final = 60.0
 """A token is replaced this long before its end, or after three quarters of its time if that is later."""
 REFUSED_SECONDS: Final = 60.0
-"""A token that is refused is replaced if it is at least this old. A server that refuses every token must not
-make us ask for one in each cycle.
-"""
+"""A refused token is replaced at this age: a server may refuse every token, in each cycle."""
 BACKOFF: Final = Backoff(first=5.0, ceiling=60.0)
 """Callers wait longer after failures of their own. This is the most that all of them together ask."""
 
@@ -197,9 +193,7 @@ class AccessTokens:
 
 
 def _read(body: bytes, client: Client) -> tuple[str, float]:
-    """The token, and for how many seconds it is used. No part of the answer is quoted: it may hold a
-    token.
-    """
+    """The token, and for how many seconds it is used. Nothing is quoted: it may hold a token."""
     place = display(client.token_url)
     try:
         answer = msgspec.json.decode(body, type=_Answer)

@@ -1,6 +1,4 @@
-"""/metrics, /healthz and /readyz on the program's event loop, so liveness fails if the loop hangs. A
-connection has one request, as those of probes have.
-"""
+"""/metrics, /healthz and /readyz on the program's event loop, so liveness fails if the loop hangs."""
 
 import asyncio
 import http
@@ -36,8 +34,8 @@ class Page:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PageServer:
-    """Listens on one address; ``port`` is the real one after ``start``. ``metrics`` answers by the header
-    Accept, ``ready`` with status 200 or 503.
+    """Listens on one address; ``port`` is real after ``start``. ``metrics`` gets Accept, ``ready`` gives 200
+    or 503.
     """
 
     host: str

@@ -1,6 +1,4 @@
-"""A thread pool for files and look-ups of names, which may hang for long. asyncio's default pool has few
-threads, and joins each at shutdown, so the process would not end.
-"""
+"""A thread pool for files and look-ups of names, which may hang: asyncio's own joins them."""
 
 import asyncio
 import logging

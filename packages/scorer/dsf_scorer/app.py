@@ -1,7 +1,5 @@
-"""The ASGI application around a scoring function: POST to score, /config, /healthz and /metrics.
-
-A web framework would add routing, middleware and three more packages to the image of every scorer.
-Specification: https://asgi.readthedocs.io/en/latest/specs/www.html
+"""The ASGI application around a scoring function: POST to score, /config, /healthz and /metrics. A web
+framework would add three more packages to every image. https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
 import asyncio

@@ -33,9 +33,7 @@ Exit codes: 0 fine, 1 errors, 2 wrong usage."""
 
 
 def create(name: str, directory: Path) -> list[Path]:
-    """Writes a project for a scorer, DynamicScorer and Service of that name. Returns its files. Raises
-    UsageError before anything is written.
-    """
+    """Writes a project with this name. Returns its files. Raises UsageError before anything is written."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be a scorer's name; write lower-case letters, digits and dashes, at most 63, a"

@@ -1,7 +1,5 @@
-"""A scoring function: per series or per request, sync or async, with or without arguments.
-
-Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``. Values are
-strings as in Prometheus, with NaN, +Inf and -Inf. A mistake is refused with its position.
+"""A scoring function: per series or per request, sync or async, with or without arguments. Wire: ``{"data":
+[{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``, values as Prometheus writes them.
 """
 
 import asyncio

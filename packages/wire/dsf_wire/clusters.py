@@ -1,6 +1,4 @@
-"""The hub scorer's clusters in the key ``clusters`` of its ConfigMap: a line for each, for small diffs, and
-shared lists of scorers, so that thousands of clusters fit.
-"""
+"""The hub scorer's clusters in its ConfigMap: a line for each, and shared lists of scorers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,8 +1,7 @@
-"""The measures of source type Kubernetes, and how a query names them.
-
-A query is a metric name, such as ``cpu_available_ratio``. Extended resources take a matcher, such as
-``extended_available{resource="nvidia.com/gpu"}``. Several expressions are joined by ``;``. So every query is
-also valid PromQL.
+"""The measures of source type Kubernetes, and how a query names them: a metric name, such as
+``cpu_available_ratio``; for extended resources with a matcher, such as
+``extended_available{resource="nvidia.com/gpu"}``; several joined by ``;``. So every query is also valid
+PromQL.
 """
 
 import re
@@ -29,9 +28,7 @@ METRICS_API: Final = "metrics.k8s.io"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One measure (docs/scores/sources.md); ``resource`` is None for counts. ``per_node``: one series for
-    each node, with the label ``node``.
-    """
+    """One measure (docs/scores/sources.md); ``resource`` is None for counts. ``per_node``: by ``node``."""
 
     name: str
     figure: Figure

@@ -24,9 +24,7 @@ class Part:
 
 
 def split(query: str) -> list[Part]:
-    """The expressions in order, without empty ones. A ``;`` in a string, in brackets or in a ``#`` comment is
-    no separator. Unbalanced brackets are left to the PromQL parser.
-    """
+    """The expressions in order, without empty ones; a ``;`` in strings, brackets or comments is none."""
     ends, depth = [], 0
     for token in _TOKEN.finditer(query):
         if token[0] in {"(", "[", "{"}:

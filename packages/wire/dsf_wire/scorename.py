@@ -12,11 +12,9 @@ MAX_LENGTH = 253
 
 
 def sanitise(score_name: str) -> str:
-    """The object name of a score, by upstream's rule.
-
-    Lower-case; every character outside [a-z0-9.-] becomes ``-``; runs of ``-`` collapse; leading and trailing
-    ``-`` and ``.`` go; cut at 253 characters and trimmed of a non-alphanumeric end; an empty name is
-    ``score``.
+    """The object name of a score, by upstream's rule: lower-case; every character outside [a-z0-9.-] becomes
+    ``-``; runs of ``-`` collapse; leading and trailing ``-`` and ``.`` go; cut at 253 characters and trimmed
+    again; an empty name is ``score``.
     """
     name = _DASHES.sub("-", _FOREIGN.sub("-", score_name.lower())).strip("-.")
     if len(name) > MAX_LENGTH:
@@ -25,8 +23,6 @@ def sanitise(score_name: str) -> str:
 
 
 def suspended(data: object) -> frozenset[str]:
-    """The score names in the data of the ConfigMap that the reconciler writes, which agents do not run; none
-    if the key is absent. Raises msgspec.DecodeError.
-    """
+    """The score names in the ConfigMap's data; none if the key is absent. Raises msgspec.DecodeError."""
     text = (msgspec.convert(data, dict[str, str] | None) or {}).get(SUSPENDED_KEY)
     return frozenset(msgspec.json.decode(text or "[]", type=list[str]))

@@ -47,12 +47,10 @@ def _sum(values: Sequence[float]) -> float:
 
 
 def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
-    """Returns the published integer in -100..100 for a finite raw score.
-
-    With a range: ``outputMin + (raw - min) / (max - min) * (outputMax - outputMin)``, clamped to the two
-    outputs (the normalisation of OCM's extensible scheduling guide, generalised). Without a range: the raw
-    score. The result is floored and clamped to what AddOnPlacementScore allows. Raises ValueError for NaN and
-    infinities.
+    """The published integer in -100..100 for a finite raw score; without a range the floor of the score. With
+    one: ``outputMin + (raw - min) / (max - min) * (outputMax - outputMin)``, clamped to the two outputs (the
+    normalisation of OCM's extensible scheduling guide, generalised) and floored. Raises ValueError for
+    others.
     """
     if not math.isfinite(raw):
         raise ValueError(f"{raw} cannot be mapped to a score")

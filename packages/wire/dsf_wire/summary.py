@@ -1,8 +1,7 @@
-"""The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs.
-
-Strict writer, tolerant reader: unknown keys are ignored, missing ones have upstream's zero value, and an
-entry that cannot be read is a problem of its own, never of its neighbours. Upstream's sixteen keys come first
-and in upstream's order; ours follow only when set.
+"""The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs. Strict writer,
+tolerant reader: unknown keys are ignored, missing ones have upstream's zero value, and an entry that cannot
+be read spoils no other. Upstream's sixteen keys come first and in upstream's order; ours follow only when
+set.
 """
 
 from dataclasses import dataclass
@@ -47,9 +46,7 @@ class ConfigMapRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClientSecret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A Secret in the agent's namespace with the identifier and the secret of an OAuth2 client, and their
-    keys in it.
-    """
+    """A Secret in the agent's namespace with an OAuth2 client's identifier and secret, and their keys."""
 
     name: str
     client_id_key: str = msgspec.field(name="clientIDKey")
@@ -70,15 +67,11 @@ class OAuth2(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 NEEDS_NEWER_AGENT: Final = "(needs a newer agent)"
-"""The key of the token Secret beside a credential that agents without support for it would ignore. No Secret
-has such a key, so these agents send no request instead of one without authentication.
-"""
+"""The key beside a credential that older agents would ignore: no Secret has it, so they send nothing."""
 
 
 class EndpointAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What upstream's name and key of a token Secret cannot say: a private CA, the pod's own token, or a
-    token that a token server issues.
-    """
+    """What upstream's token Secret cannot say: a private CA, the pod's own token, a token server's token."""
 
     ca_config_map_ref: ConfigMapRef | None = None
     service_account_token: bool = False
@@ -126,9 +119,7 @@ class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class ClusterLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The label of series that names their cluster. Its value is the cluster's name, or with ``claim`` or
-    ``label`` the value of that claim or label of the ManagedCluster.
-    """
+    """The label of series that names their cluster, or has the value of its ``claim`` or ``label``."""
 
     name: str
     claim: str = ""
@@ -143,9 +134,7 @@ class ClusterLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are
-    whole URLs.
-    """
+    """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints whole URLs."""
 
     name: str
     score_name: str

@@ -1,7 +1,5 @@
-"""Texts of others where people read them: in a terminal, a log, a comment or a status.
-
-Whoever writes such a text must not control what shows it. So it stays on its line, and no character of it
-is invisible, turns the direction of writing or is a control character.
+"""Texts of others where people read them: in a terminal, a log, a comment or a status. Such a text stays on
+its line, and no character of it is invisible, turns the direction of writing or is a control character.
 """
 
 from collections.abc import Iterable
@@ -11,9 +9,7 @@ _CUT: Final = "..."
 
 
 def printable(value: object, *, most: int | None = None) -> str:
-    r"""A value as text on one line. Every character that is not printable is escaped, such as `\n` and
-    `\u202e`. Text that has more than `most` characters is cut.
-    """
+    r"""A value on one line, with escapes such as `\n` for what is not printable, cut to `most` characters."""
     text = str(value)
     if most is not None:
         text = text[: most + 1]

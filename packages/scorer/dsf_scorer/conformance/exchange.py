@@ -20,9 +20,7 @@ MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
 
 class Severity(StrEnum):
-    """ok: as the contract requires. notice: probably intended. warning: works, with a consequence. error: an
-    agent or the reconciler would fail.
-    """
+    """notice: probably intended. warning: works, with a consequence. error: a program would fail."""
 
     OK = "ok"
     NOTICE = "notice"

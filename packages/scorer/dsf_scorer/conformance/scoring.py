@@ -120,9 +120,7 @@ class Endpoint:
 
 
 def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True) -> Iterator[Finding]:
-    """Runs all checks, or the first if the sample gets no scores. ``large``: series of the largest request, 0
-    for none. An API that reads no metrics may answer any body.
-    """
+    """Runs all checks, or the first if it fails. ``large``: series of the largest request, 0 for none."""
     row = Row(name="scoring.sample", what="sample series", body=sample.body())
     reply = endpoint.send(row)
     yield from _sample(reply, sample, token=endpoint.token)
