@@ -16,21 +16,6 @@ DEFAULT_DAYS: Final = 14
 YAML: Final = "yaml"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verb:
-    """A verb: its line in the list of verbs, its help, and what adds its arguments. Its module is imported
-    when it runs: `run(arguments)` returns the exit code.
-    """
-
-    name: str
-    help: str
-    add_arguments: Callable[[Parser], None]
-    description: str = ""
-    examples: str = ""
-    module: str = ""
-    """The one of its name by default."""
-
-
 def moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
@@ -51,62 +36,80 @@ _TYPES: Final[dict[str, Callable[[str], object]]] = {
 """What a value becomes, by the word that stands for it in the help. Others stay text."""
 
 
-def add(
-    takes: "Parser | argparse._ArgumentGroup",
-    usage: str,
-    meaning: str,
-    **settings: Any,  # noqa: ANN401 - those of argparse
-) -> None:
-    """Adds an argument, written as in a usage line: `--all`, `--placement NAME`, or `--label GLOB ...`, which
-    may be repeated. A positional one begins with the name that its value gets: `directory [DIR]`.
+class Arguments:
+    """Adds the arguments of a verb, or those of a group."""
+
+    def __init__(self, parser: Parser, group: "argparse._ArgumentGroup | None" = None) -> None:
+        self.parser = parser
+        self._takes = group or parser
+
+    def group(self, title: str) -> "Arguments":
+        return Arguments(self.parser, self._takes.add_argument_group(title))
+
+    def one_of(self, *, required: bool = False) -> "Arguments":
+        return Arguments(self.parser, self._takes.add_mutually_exclusive_group(required=required))
+
+    def __call__(self, usage: str, meaning: str, **settings: Any) -> None:  # noqa: ANN401 - those of argparse
+        """Adds an argument, written as in a usage line: `--all`, `--placement NAME`, or `--label GLOB ...`,
+        which may be repeated. A positional one begins with the name that its value gets: `directory [DIR]`.
+        """
+        name, _, value = usage.partition(" ")
+        if not name.startswith("-") and value.startswith("["):
+            value = value[1:-1]
+            settings["nargs"] = "*" if value.endswith(" ...") else "?"
+        elif value.endswith(" ..."):
+            settings |= {"action": "append", "default": []}
+        if value:
+            word = value.removesuffix(" ...")
+            settings = {"metavar": word, "type": _TYPES.get(word), **settings}
+        elif "choices" not in settings:
+            settings["action"] = "store_true"
+        self._takes.add_argument(name, help=meaning, **settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """A verb: its line in the list of verbs, its help, and what adds its arguments. Its module is imported
+    when it runs: `run(arguments)` returns the exit code.
     """
-    name, _, value = usage.partition(" ")
-    if not name.startswith("-") and value.startswith("["):
-        value = value[1:-1]
-        settings["nargs"] = "*" if value.endswith(" ...") else "?"
-    elif value.endswith(" ..."):
-        settings |= {"action": "append", "default": []}
-    if value:
-        word = value.removesuffix(" ...")
-        settings = {"metavar": word, "type": _TYPES.get(word), **settings}
-    elif "choices" not in settings:
-        settings["action"] = "store_true"
-    takes.add_argument(name, help=meaning, **settings)
+
+    name: str
+    help: str
+    add_arguments: Callable[[Arguments], None]
+    description: str = ""
+    examples: str = ""
+    module: str = ""
+    """The one of its name by default."""
 
 
-def add_fleet_directory(parser: Parser) -> None:
-    add(parser, "directory [DIR]", "fleet repository; this folder by default", default=Path())
+def add_fleet_directory(add: Arguments) -> None:
+    add("directory [DIR]", "fleet repository; this folder by default", default=Path())
 
 
-def add_output(parser: Parser, *formats: str) -> None:
+def add_output(add: Arguments, *formats: str) -> None:
     """Adds -o with these formats, text by default. What is JSON can be YAML, too."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=(*formats, YAML),
-        default="text",
-        help="text by default; yaml is the JSON as YAML",
-    )
+    meaning = "text by default; yaml is the JSON as YAML"
+    add.parser.add_argument("-o", "--output", choices=(*formats, YAML), default="text", help=meaning)
 
 
-def add_context_arguments(parser: Parser) -> "argparse._ArgumentGroup":
-    hub = parser.add_argument_group("which hub")
-    add(hub, "--context HUB", "context of the kubeconfig; the current one by default")
-    add(hub, "--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
+def add_context_arguments(add: Arguments) -> Arguments:
+    hub = add.group("which hub")
+    hub("--context HUB", "context of the kubeconfig; the current one by default")
+    hub("--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
     return hub
 
 
-def add_hub_arguments(parser: Parser) -> None:
+def add_hub_arguments(add: Arguments) -> None:
     """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
-    hub, ocm = add_context_arguments(parser), "open-cluster-management"
-    add(hub, "--hub-namespace NAME", f"where scorers are ({ocm})", default=ocm)
-    add(hub, "--argocd-namespace NAME", "where ApplicationSets and Placements are (argocd)", default="argocd")
+    hub, ocm = add_context_arguments(add), "open-cluster-management"
+    hub("--hub-namespace NAME", f"where scorers are ({ocm})", default=ocm)
+    hub("--argocd-namespace NAME", "where ApplicationSets and Placements are (argocd)", default="argocd")
 
 
-def add_waiting_arguments(parser: Parser, *, until: str, dry_run: str) -> None:
-    add(parser, "--dry-run", dry_run)
-    add(parser, "--timeout SECONDS", f"how long to wait until {until} (300)", type=_timeout, default=300)
-    add(parser, "--no-wait", f"do not wait until {until}")
+def add_waiting_arguments(add: Arguments, *, until: str, dry_run: str) -> None:
+    add("--dry-run", dry_run)
+    add("--timeout SECONDS", f"how long to wait until {until} (300)", type=_timeout, default=300)
+    add("--no-wait", f"do not wait until {until}")
 
 
 def _timeout(text: str) -> int:
@@ -115,32 +118,30 @@ def _timeout(text: str) -> int:
     return int(text)
 
 
-def add_span_arguments(parser: Parser) -> None:
+def add_span_arguments(add: Arguments) -> None:
     """Adds --days, --from and --to."""
-    group = parser.add_argument_group("which span of time")
-    add(group, "--days N", f"up to --to ({DEFAULT_DAYS})")
-    add(group, "--from TIME", "in place of --days", dest="start")
-    add(group, "--to TIME", "now by default", dest="end")
+    group = add.group("which span of time")
+    group("--days N", f"up to --to ({DEFAULT_DAYS})")
+    group("--from TIME", "in place of --days", dest="start")
+    group("--to TIME", "now by default", dest="end")
 
 
-def add_source_arguments(parser: Parser) -> None:
+def add_source_arguments(add: Arguments) -> None:
     """Adds --scores, --state-branch, --context, --kubeconfig and --now."""
-    sources = parser.add_argument_group("where scores and decisions come from").add_mutually_exclusive_group()
-    scores = "file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot"
-    add(sources, "--scores PATH", scores)
+    sources = add.group("where scores and decisions come from").one_of()
+    sources("--scores PATH", "file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot")
     branch = "branch of this git repository that holds a snapshot: gitops-dsf-state"
-    add(sources, "--state-branch BRANCH", branch)
-    add(sources, "--context HUB", "context of the kubeconfig: ask the hub itself")
-    add(parser, "--kubeconfig FILE", "with --context: in place of $KUBECONFIG or ~/.kube/config")
-    now = "time for which expired scores are computed; by default when the data was observed"
-    add(parser, "--now TIME", now)
+    sources("--state-branch BRANCH", branch)
+    sources("--context HUB", "context of the kubeconfig: ask the hub itself")
+    add("--kubeconfig FILE", "with --context: in place of $KUBECONFIG or ~/.kube/config")
+    add("--now TIME", "time for which expired scores are computed; by default when the data was observed")
 
 
-def add_journal_arguments(parser: Parser) -> None:
-    sources = parser.add_argument_group("where the journal is").add_mutually_exclusive_group()
+def add_journal_arguments(add: Arguments) -> None:
+    sources = add.group("where the journal is").one_of()
     branch = f"branch of the git repository in DIR, fetched before ({JOURNAL_BRANCH})"
-    add(sources, "--journal-branch BRANCH", branch, default=JOURNAL_BRANCH)
-    add(sources, "--journal PATH", "a file of the journal, or a folder with its files")
+    sources("--journal-branch BRANCH", branch, default=JOURNAL_BRANCH)
+    sources("--journal PATH", "a file of the journal, or a folder with its files")
 
 
 def read_named(name: str, hint: str = "") -> bytes:

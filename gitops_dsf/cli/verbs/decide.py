@@ -4,9 +4,8 @@ from typing import Final
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
 from gitops_dsf.cli.arguments import (
-    Parser,
+    Arguments,
     Verb,
-    add,
     add_fleet_directory,
     add_journal_arguments,
     add_output,
@@ -16,32 +15,25 @@ from gitops_dsf.cli.arguments import (
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 
 
-def _diff(parser: Parser) -> None:
-    add_fleet_directory(parser)
-    add(parser, "--base REV", "branch, tag or commit to compare with", required=True)
-    add(parser, "--head REV", "compare this revision in place of the working tree")
-    add_output(parser, "text", "markdown", "json")
-    add(parser, "--exit-code", "exit 1 when anything differs")
+def _diff(add: Arguments) -> None:
+    add_fleet_directory(add)
+    add("--base REV", "branch, tag or commit to compare with", required=True)
+    add("--head REV", "compare this revision in place of the working tree")
+    add_output(add, "text", "markdown", "json")
+    add("--exit-code", "exit 1 when anything differs")
     add(
-        parser,
         "--fail-on EFFECT ...",
         "exit 1 for a move, an eviction or a rescore; may be repeated",
         choices=("move", "eviction", "rescore"),
     )
+    add("--warn-rescored PERCENT", "warn when more of the fleet is re-scored (25 by default)", default=25.0)
     add(
-        parser,
-        "--warn-rescored PERCENT",
-        "warn when more of the fleet is re-scored (25 by default)",
-        default=25.0,
-    )
-    add(
-        parser,
         "--warn-close POINTS",
         "warn of applications this close to moving (2 by default; 0 for none)",
         type=int,
         default=2,
     )
-    add_source_arguments(parser)
+    add_source_arguments(add)
 
 
 DIFF: Final = Verb(
@@ -66,14 +58,14 @@ and whenever the head does not validate
 )
 
 
-def _simulate(parser: Parser) -> None:
-    add_fleet_directory(parser)
-    shown = parser.add_mutually_exclusive_group()
-    add(shown, "--placement [NS/]NAME", "only this Placement")
-    add(shown, "--paced", "the moves that spec.pace lets begin together, wave after wave; needs scores")
-    add(parser, "--all", "every cluster in the tables, not the first 20 of each")
-    add_output(parser, "text", "json")
-    add_source_arguments(parser)
+def _simulate(add: Arguments) -> None:
+    add_fleet_directory(add)
+    shown = add.one_of()
+    shown("--placement [NS/]NAME", "only this Placement")
+    shown("--paced", "the moves that spec.pace lets begin together, wave after wave; needs scores")
+    add("--all", "every cluster in the tables, not the first 20 of each")
+    add_output(add, "text", "json")
+    add_source_arguments(add)
 
 
 SIMULATE: Final = Verb(
@@ -95,16 +87,15 @@ examples:
 )
 
 
-def _explain(parser: Parser) -> None:
+def _explain(add: Arguments) -> None:
     add(
-        parser,
         "subject PLACEMENT|CODE",
         "namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
     )
-    add(parser, "cluster [CLUSTER]", "name of a ManagedCluster; without it, the Placement is explained")
-    add_fleet_directory(parser)
-    add_output(parser, "text", "json")
-    add_source_arguments(parser)
+    add("cluster [CLUSTER]", "name of a ManagedCluster; without it, the Placement is explained")
+    add_fleet_directory(add)
+    add_output(add, "text", "json")
+    add_source_arguments(add)
 
 
 EXPLAIN: Final = Verb(
@@ -127,53 +118,36 @@ examples:
 )
 
 
-def _backtest(parser: Parser) -> None:
-    add_fleet_directory(parser)
-    history = parser.add_argument_group("where the history comes from").add_mutually_exclusive_group(
-        required=True
-    )
-    add(history, "--prometheus URL", "a store with Prometheus' HTTP API")
-    add(history, "--history PATH", "file or folder with saved answers of /api/v1/query_range")
-    add(parser, "--token-file FILE", "with --prometheus: a bearer token, without quotes")
+def _backtest(add: Arguments) -> None:
+    add_fleet_directory(add)
+    history = add.group("where the history comes from").one_of(required=True)
+    history("--prometheus URL", "a store with Prometheus' HTTP API")
+    history("--history PATH", "file or folder with saved answers of /api/v1/query_range")
+    add("--token-file FILE", "with --prometheus: a bearer token, without quotes")
     add(
-        parser,
         "--credentials DIR",
-        (
-            "with --prometheus: folder with the Secrets and ConfigMaps, as files NAME/KEY, that the "
-            "repository names for the source at this URL"
-        ),
+        "with --prometheus: folder with the Secrets and ConfigMaps, as files NAME/KEY, that the "
+        "repository names for the source at this URL",
     )
+    add("--header NAME:VALUE ...", "with --prometheus: a header of every request, such as X-Scope-OrgID:team")
     add(
-        parser,
-        "--header NAME:VALUE ...",
-        "with --prometheus: a header of every request, such as X-Scope-OrgID:team",
-    )
-    add(
-        parser,
         "--cluster-label LABEL",
         f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
         default=CLUSTER_LABEL,
     )
-    add_span_arguments(parser)
-    add(parser, "--base REV", "compare with this revision, as diff does")
-    add(parser, "--placement [NS/]NAME ...", "only this Placement; can be repeated")
+    add_span_arguments(add)
+    add("--base REV", "compare with this revision, as diff does")
+    add("--placement [NS/]NAME ...", "only this Placement; can be repeated")
     add(
-        parser,
         "--window SECONDS",
         "a cluster chosen again within this time counts as back and forth (%(default)g)",
         default=WINDOW_SECONDS,
     )
-    add(
-        parser, "--advise", "try every stickiness, and several deadbands; demands, too, if there is a journal"
-    )
-    add_journal_arguments(parser)
-    add_output(parser, "text", "json", "markdown", "html")
-    add(
-        parser,
-        "--time-limit SECONDS",
-        "leave out what is not read or decided by then, and say so; for pipelines",
-    )
-    add_source_arguments(parser)
+    add("--advise", "try every stickiness, and several deadbands; demands, too, if there is a journal")
+    add_journal_arguments(add)
+    add_output(add, "text", "json", "markdown", "html")
+    add("--time-limit SECONDS", "leave out what is not read or decided by then, and say so; for pipelines")
+    add_source_arguments(add)
 
 
 BACKTEST: Final = Verb(

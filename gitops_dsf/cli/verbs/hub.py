@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from gitops_dsf.cli.arguments import (
-    Parser,
+    Arguments,
     Verb,
-    add,
     add_context_arguments,
     add_fleet_directory,
     add_hub_arguments,
@@ -17,15 +16,13 @@ from gitops_dsf.cli.arguments import (
 )
 
 
-def _install(parser: Parser) -> None:
-    add_fleet_directory(parser)
-    add_context_arguments(parser)
+def _install(add: Arguments) -> None:
+    add_fleet_directory(add)
+    add_context_arguments(add)
     add(
-        parser,
-        "--repo URL",
-        "URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml",
+        "--repo URL", "URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml"
     )
-    add_waiting_arguments(parser, until="the loop runs", dry_run="check everything and change nothing")
+    add_waiting_arguments(add, until="the loop runs", dry_run="check everything and change nothing")
 
 
 INSTALL: Final = Verb(
@@ -51,15 +48,15 @@ finds an error, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted
 )
 
 
-def _uninstall(parser: Parser) -> None:
-    add_hub_arguments(parser)
+def _uninstall(add: Arguments) -> None:
+    add_hub_arguments(add)
     add_waiting_arguments(
-        parser,
+        add,
         until="the managed clusters have removed the agents",
         dry_run="delete nothing, and say what would be deleted",
     )
-    add(parser, "--delete-applications", "also delete the placed applications, with their workloads")
-    add(parser, "--yes", "do not ask whether the current context is meant")
+    add("--delete-applications", "also delete the placed applications, with their workloads")
+    add("--yes", "do not ask whether the current context is meant")
 
 
 UNINSTALL: Final = Verb(
@@ -81,10 +78,10 @@ examples:
 )
 
 
-def _doctor(parser: Parser) -> None:
-    add_hub_arguments(parser)
-    add(parser, "--strict", "exit with 1 for warnings, too")
-    add_output(parser, "text", "json")
+def _doctor(add: Arguments) -> None:
+    add_hub_arguments(add)
+    add("--strict", "exit with 1 for warnings, too")
+    add_output(add, "text", "json")
 
 
 DOCTOR: Final = Verb(
@@ -104,13 +101,13 @@ examples:
 )
 
 
-def _status(parser: Parser) -> None:
-    add_hub_arguments(parser)
-    add(parser, "--scorer NAME", "only this scorer (its name or its score name), and what ranks by it")
-    add(parser, "--placement [NS/]NAME", "only this Placement, its scorers and its applications")
-    add(parser, "--cluster NAME", "only this cluster, and what would bring it in or out")
-    add(parser, "--all", "show every score, Placement and application, however many there are")
-    add_output(parser, "text", "json")
+def _status(add: Arguments) -> None:
+    add_hub_arguments(add)
+    add("--scorer NAME", "only this scorer (its name or its score name), and what ranks by it")
+    add("--placement [NS/]NAME", "only this Placement, its scorers and its applications")
+    add("--cluster NAME", "only this cluster, and what would bring it in or out")
+    add("--all", "show every score, Placement and application, however many there are")
+    add_output(add, "text", "json")
 
 
 STATUS: Final = Verb(
@@ -135,17 +132,16 @@ It is a view: it ends with 0 whatever it shows, and with 1 when the hub, or a pa
 )
 
 
-def _log(parser: Parser) -> None:
+def _log(add: Arguments) -> None:
     add(
-        parser,
         "application [APP]",
         "ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by default",
     )
-    add_fleet_directory(parser)
-    add_journal_arguments(parser)
-    add_span_arguments(parser)
-    add(parser, "--at TIME", "explain the last move of APP up to then, and list nothing")
-    add_output(parser, "text", "json")
+    add_fleet_directory(add)
+    add_journal_arguments(add)
+    add_span_arguments(add)
+    add("--at TIME", "explain the last move of APP up to then, and list nothing")
+    add_output(add, "text", "json")
 
 
 LOG: Final = Verb(
@@ -167,41 +163,24 @@ examples:
 )
 
 
-def _reconcile(parser: Parser) -> None:
+def _reconcile(add: Arguments) -> None:
+    add("--context NAME", "context of the kubeconfig; without it and --kubeconfig the pod's own account")
+    add("--kubeconfig FILE", "kubeconfig file")
+    add("--config FILE", "the FleetRepository, read once (gitops-dsf.yaml)", default=Path("gitops-dsf.yaml"))
+    add("--metrics-address HOST:PORT", "(127.0.0.1:8080); port 0 takes a free one", default="127.0.0.1:8080")
     add(
-        parser,
-        "--context NAME",
-        "context of the kubeconfig; without it and --kubeconfig the pod's own account",
-    )
-    add(parser, "--kubeconfig FILE", "kubeconfig file")
-    add(
-        parser,
-        "--config FILE",
-        "the FleetRepository, read once (gitops-dsf.yaml)",
-        default=Path("gitops-dsf.yaml"),
-    )
-    add(
-        parser,
-        "--metrics-address HOST:PORT",
-        "(127.0.0.1:8080); port 0 takes a free one",
-        default="127.0.0.1:8080",
-    )
-    add(
-        parser,
         "--placement-namespace NAME ...",
         "another namespace than Argo CD's whose decisions are in the snapshot; may be repeated",
     )
     add(
-        parser,
         "--git-credentials DIR",
         "mounted Secret: token, or username and password, or ssh-privatekey and known_hosts",
     )
     add(
-        parser,
         "--credentials DIR",
         "mounted Secrets that scoring.auth of scorers names, each value in the file <secret>/<key>",
     )
-    add(parser, "--work-dir DIR", "where the shallow clone is kept (a temporary folder)")
+    add("--work-dir DIR", "where the shallow clone is kept (a temporary folder)")
 
 
 RECONCILE: Final = Verb(
@@ -225,10 +204,10 @@ The log is JSON on standard error. /metrics, /healthz and /readyz are on --metri
 )
 
 
-def _scorer(parser: Parser) -> None:
+def _scorer(add: Arguments) -> None:
     from dsf_scorer import command
 
-    command.add_arguments(parser)
+    command.add_arguments(add.parser)
 
 
 SCORER: Final = Verb(

@@ -3,7 +3,7 @@
 import argparse
 from typing import Final
 
-from gitops_dsf.cli.arguments import Parser, Verb, add, add_fleet_directory, add_output
+from gitops_dsf.cli.arguments import Arguments, Verb, add_fleet_directory, add_output
 
 
 def _extras(text: str) -> tuple[str, ...]:
@@ -16,45 +16,32 @@ def _extras(text: str) -> tuple[str, ...]:
     return names
 
 
-def _init(parser: Parser) -> None:
-    add(parser, "dir DIR", "new or empty folder")
-    add(parser, "--name NAME", "name of the fleet: a-z, 0-9 and - (default: made of the folder's name)")
-    add(parser, "--git-url URL", "repository URL as Argo CD will clone it, without credentials")
+def _init(add: Arguments) -> None:
+    add("dir DIR", "new or empty folder")
+    add("--name NAME", "name of the fleet: a-z, 0-9 and - (default: made of the folder's name)")
+    add("--git-url URL", "repository URL as Argo CD will clone it, without credentials")
+    add("--registry NAME", "registry and folder that have our images, such as registry.example.com/platform")
     add(
-        parser,
-        "--registry NAME",
-        "registry and folder that have our images, such as registry.example.com/platform",
-    )
-    add(
-        parser,
         "--wheels FOLDER",
-        (
-            "our wheels of this version, such as dist/ after `make wheel`: copies them into wheels/, so that "
-            "pipelines install them while no package index has them"
-        ),
+        "our wheels of this version, such as dist/ after `make wheel`: copies them into wheels/, so that "
+        "pipelines install them while no package index has them",
     )
-    add(parser, "--hashes", "name every package in requirements.txt with its hashes; needs --wheels")
+    add("--hashes", "name every package in requirements.txt with its hashes; needs --wheels")
     add(
-        parser,
         "--forge",
-        (
-            "whose pipeline to write; gitea is also Forgejo (default: the one that the host of --git-url "
-            "names, else none)"
-        ),
+        "whose pipeline to write; gitea is also Forgejo (default: the one that the host of --git-url "
+        "names, else none)",
         choices=("github", "gitlab", "gitea"),
     )
     add(
-        parser,
         "--with WHAT",
-        (
-            "more files, separated by commas: codeowners, pre-commit, examples (a scoring API with its lock, "
-            "a policy, masks, a MetricSource, a Placement of your own)"
-        ),
+        "more files, separated by commas: codeowners, pre-commit, examples (a scoring API with its lock, "
+        "a policy, masks, a MetricSource, a Placement of your own)",
         type=_extras,
         dest="extras",
         default=(),
     )
-    add(parser, "--empty", "without the example scorer, clusters and application; for a hub of your own")
+    add("--empty", "without the example scorer, clusters and application; for a hub of your own")
 
 
 INIT: Final = Verb(
@@ -78,15 +65,14 @@ examples:
 )
 
 
-def _validate(parser: Parser) -> None:
+def _validate(add: Arguments) -> None:
     add(
-        parser,
         "paths [DIR|FILE ...]",
         "fleet repository (this folder by default), or files of one; - is standard input",
     )
-    add_output(parser, "text", "json", "github", "sarif")
-    add(parser, "--fix", "write what hints state exactly into the files, and report what is left")
-    add(parser, "--strict", "exit with 1 for warnings, too")
+    add_output(add, "text", "json", "github", "sarif")
+    add("--fix", "write what hints state exactly into the files, and report what is left")
+    add("--strict", "exit with 1 for warnings, too")
 
 
 VALIDATE: Final = Verb(
@@ -112,13 +98,11 @@ Findings go to standard output, the summary to standard error. `gitops-dsf expla
 )
 
 
-def _test(parser: Parser) -> None:
-    add_fleet_directory(parser)
-    add(parser, "--name PATTERN ...", "only tests with such a name")
-    add(
-        parser, "--promtool FILE", "evaluates queries over given metrics; the promtool on the PATH by default"
-    )
-    add_output(parser, "text", "json", "junit")
+def _test(add: Arguments) -> None:
+    add_fleet_directory(add)
+    add("--name PATTERN ...", "only tests with such a name")
+    add("--promtool FILE", "evaluates queries over given metrics; the promtool on the PATH by default")
+    add_output(add, "text", "json", "junit")
 
 
 TEST: Final = Verb(
@@ -140,15 +124,14 @@ exit codes: 0 all tests pass; 1 a test fails, or the repository has errors; 2 no
 )
 
 
-def _render(parser: Parser) -> None:
-    add_fleet_directory(parser)
-    add(parser, "--out DIR", "where the tree goes; DIR/rendered by default", type=str)
-    mode = parser.add_mutually_exclusive_group()
-    add(mode, "--check", "write nothing; exit 1 and list the files that are stale or foreign")
-    add(mode, "--stdout", "manifests on standard output, everything else on standard error")
-    add(parser, "--part NAME", "with --stdout: only this directory, such as platform, works-03 or delivery")
+def _render(add: Arguments) -> None:
+    add_fleet_directory(add)
+    add("--out DIR", "where the tree goes; DIR/rendered by default", type=str)
+    mode = add.one_of()
+    mode("--check", "write nothing; exit 1 and list the files that are stale or foreign")
+    mode("--stdout", "manifests on standard output, everything else on standard error")
+    add("--part NAME", "with --stdout: only this directory, such as platform, works-03 or delivery")
     add(
-        parser,
         "--allow-shrink",
         "let more than 20 %% of the ManifestWorks, or the last DynamicScorer, go in one render",
     )
@@ -172,17 +155,16 @@ examples:
 )
 
 
-def _sync(parser: Parser) -> None:
-    add_fleet_directory(parser)
-    add(parser, "--check", "write nothing; exit 1 when a lock differs")
-    add(parser, "--scorer NAME ...", "only this scorer; may be repeated")
-    add(parser, "--timeout SECONDS", "total time for each page (10)", default=10.0)
+def _sync(add: Arguments) -> None:
+    add_fleet_directory(add)
+    add("--check", "write nothing; exit 1 when a lock differs")
+    add("--scorer NAME ...", "only this scorer; may be repeated")
+    add("--timeout SECONDS", "total time for each page (10)", default=10.0)
     add(
-        parser,
         "--credentials DIR",
         "folder with the Secrets that scoring.auth names, each value in the file <secret>/<key>",
     )
-    add_output(parser, "text", "json")
+    add_output(add, "text", "json")
 
 
 SYNC: Final = Verb(
@@ -204,27 +186,22 @@ Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2
 )
 
 
-def _import(parser: Parser) -> None:
-    add_fleet_directory(parser)
-    source = parser.add_mutually_exclusive_group()
-    add(
-        source,
+def _import(add: Arguments) -> None:
+    add_fleet_directory(add)
+    source = add.one_of()
+    source(
         "--from FILE",
         "what `kubectl get -o yaml` (or json) printed; - is standard input",
         type=str,
         dest="file",
     )
-    add(
-        source,
-        "--context NAME",
-        "read a hub through this context of the kubeconfig; the current one by default",
-    )
-    add(parser, "--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
-    add(parser, "--label GLOB ...", "also take labels of this name; may be repeated")
-    add(parser, "--claim GLOB ...", "also take claims of this name; may be repeated")
-    add(parser, "--resources", "also take allocatable and capacity, which change with every node")
-    add(parser, "--overwrite", "replace the scorers, locks and masks of git with the hub's")
-    add(parser, "--dry-run", "print what would change and write nothing")
+    source("--context NAME", "read a hub through this context of the kubeconfig; the current one by default")
+    add("--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
+    add("--label GLOB ...", "also take labels of this name; may be repeated")
+    add("--claim GLOB ...", "also take claims of this name; may be repeated")
+    add("--resources", "also take allocatable and capacity, which change with every node")
+    add("--overwrite", "replace the scorers, locks and masks of git with the hub's")
+    add("--dry-run", "print what would change and write nothing")
 
 
 IMPORT: Final = Verb(
@@ -258,8 +235,8 @@ examples:
 )
 
 
-def _schema(parser: Parser) -> None:
-    add(parser, "--out DIR", "folder to write all schemas to, made when missing")
+def _schema(add: Arguments) -> None:
+    add("--out DIR", "folder to write all schemas to, made when missing")
 
 
 SCHEMA: Final = Verb(
@@ -301,21 +278,23 @@ write_repository that may push to the branch. On the other forges the job needs 
 protected branch an exception for it."""
 
 
-def _ci(parser: Parser) -> None:
+def _ci(add: Arguments) -> None:
     raw = argparse.RawDescriptionHelpFormatter
-    jobs = parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
-    check = jobs.add_parser(
-        "check", help="the checks of a pull request", description=_CHECK, formatter_class=raw
+    jobs = add.parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
+    check = Arguments(
+        jobs.add_parser("check", help="the checks of a pull request", description=_CHECK, formatter_class=raw)
     )
     add_fleet_directory(check)
-    add(check, "--base REV", "what to compare with, if the forge does not say (the branch of Argo CD)")
-    add(check, "--junit FILE", "write the results of the tests, too")
-    publish = jobs.add_parser(
-        "publish", help="render and push after a merge", description=_PUBLISH, formatter_class=raw
+    check("--base REV", "what to compare with, if the forge does not say (the branch of Argo CD)")
+    check("--junit FILE", "write the results of the tests, too")
+    publish = Arguments(
+        jobs.add_parser(
+            "publish", help="render and push after a merge", description=_PUBLISH, formatter_class=raw
+        )
     )
     add_fleet_directory(publish)
-    add(publish, "--branch NAME", "the branch, if the forge does not say which was pushed to")
-    add(publish, "--dry-run", "push nothing")
+    publish("--branch NAME", "the branch, if the forge does not say which was pushed to")
+    publish("--dry-run", "push nothing")
 
 
 CI: Final = Verb(
