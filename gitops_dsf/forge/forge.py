@@ -110,8 +110,8 @@ class _Comment(msgspec.Struct, frozen=True):
 
 
 class Forge:
-    """Pull requests of one repository into one branch. Sends one request at a time, as GitHub asks of
-    programs. Every method raises ForgeError.
+    """Pull requests into one branch, asked one at a time, as GitHub wants of programs. Methods raise
+    ForgeError.
     """
 
     NAME: ClassVar[str]
@@ -218,9 +218,7 @@ class Forge:
         body: Mapping[str, Any] | None = None,
         needs: str = "",
     ) -> T:
-        """Path below the repository, or with a slash below the API. `kind` is what the answer must be, and
-        `needs` what the token needs for it.
-        """
+        """`path` is below the repository, or with a slash below the API. `needs` is what the token needs."""
         what = f"{method} {self._place} {path}"
         url = f"{self._api}{path}" if path.startswith("/") else f"{self._home}/{path}"
         try:

@@ -70,10 +70,7 @@ class Gitea(GitHub):
     TO_PROPOSE: ClassVar[str] = "the scope write:repository, and a user who may write to the repository"
     TO_COMMENT: ClassVar[str] = "the scopes write:issue and read:user"
     PAGED: ClassVar[bool] = False
-    SIGNED: ClassVar[Mapping[str, str]] = {
-        "Accept": "application/json",
-        "Authorization": "token {token}",
-    }
+    SIGNED: ClassVar[Mapping[str, str]] = {"Accept": "application/json", "Authorization": "token {token}"}
     BOTS: ClassVar[bool] = False
 
     async def latest(self, branch: str) -> Request | None:

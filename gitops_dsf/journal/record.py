@@ -213,11 +213,8 @@ def encode(record: Record) -> bytes:
 
 
 def read(files: Mapping[str, bytes], *, about: str | None = None, explained: bool = True) -> Read:
-    """Reads files by name, in order of name. A record that appears twice is read once. Unknown keys of a
-    record are ignored.
-
-    `about` limits the records to those of one application, and `explained` says whether they keep their
-    explanations, which are most of a journal.
+    """A record that appears twice is read once, and unknown keys are ignored. `about` limits the records to
+    those of one application; without `explained` they lack their explanations, which are most of a journal.
     """
     found: dict[str, Record] = {}
     bad: list[str] = []

@@ -13,10 +13,7 @@ Values = Mapping[tuple[str, str], int]
 
 
 def by_placement(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The records of each name of a Placement. A Placement that was deleted and made again counts from 1
-    again, so each one (by UID) has its records in order of number, after those of the one before. Records of
-    the same number keep their order.
-    """
+    """The records of each name of a Placement, of one life (UID) after the other, each in order of number."""
     found: dict[str, dict[str, list[Record]]] = {}
     for record in records:
         found.setdefault(record.placement, {}).setdefault(record.uid, []).append(record)
@@ -39,9 +36,7 @@ def in_order(records: Iterable[Record]) -> list[Record]:
 
 
 def times(records: Sequence[Record]) -> list[float]:
-    """The time of each record of one Placement in Unix seconds, never earlier than that of the record before.
-    A clock that went back makes two changes simultaneous, and does not swap them.
-    """
+    """Unix seconds of the records of one Placement. A clock that went back makes two changes simultaneous."""
     found: list[float] = []
     for record in records:
         at = record.time.timestamp()

@@ -51,9 +51,7 @@ class Situation:
     only: Collection[str] | None = None
     """The Placements (namespace/name) that may move; None means all."""
     pace_time: float | None = None
-    """Seconds since 1970 by which the pace counts; `now` if it is None. In previews of many moves it runs
-    ahead while the scores keep their age.
-    """
+    """Seconds since 1970 by which the pace counts; None: `now`. Previews of many moves run ahead."""
 
     @property
     def seconds(self) -> float:

@@ -5,7 +5,7 @@ admitted when that write succeeds, so two leaders cannot exceed the pace togethe
 where the last one stopped.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
@@ -67,9 +67,7 @@ class Ledger(Struct, frozen=True):
 
     moves: Annotated[tuple[Move, ...], Meta(max_length=MOST_MOVES)] = ()
     decided: dict[str, tuple[str, ...]] = {}
-    """The clusters of the last decision of each paced Placement, by namespace/name. What differs from it
-    later, and was not admitted, OCM moved itself.
-    """
+    """By namespace/name of the Placement. What differs later, and was not admitted, OCM moved itself."""
 
     @property
     def under_way(self) -> Iterator[Move]:
@@ -94,13 +92,10 @@ class Ledger(Struct, frozen=True):
         return replace(self, moves=(*self.moves, *moves))
 
     def pruned(self, pace: Pace, *, settle: float, now: float) -> "Ledger":
-        """Without moves that ended so long ago that nothing depends on them. `settle` is the longest time
-        after which a change is measured.
-        """
+        """Without moves that nothing depends on. `settle` is the longest time until one is measured."""
         kept = max(pace.cooldown_seconds, settle)
         return replace(
-            self,
-            moves=tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept),
+            self, moves=tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept)
         )
 
 
@@ -167,3 +162,86 @@ def _shifted(score: Score, dimension: str, points: int) -> Score:
         for name, value in score.items()
     )
     return Score(score.valid_until, score.names, values, score.raw, score.on_hub)
+
+
+FOLLOW_SECONDS: Final = 60.0
+"""OCM follows an item within a second. A move that it has not followed for so long is withdrawn."""
+LAST_PASS_SECONDS: Final = 10.0
+"""A pass that OCM began before the items were taken away has written its decision by then."""
+
+Decisions = Mapping[str, frozenset[str]]
+"""The clusters of complete decisions, by namespace/name of the Placement."""
+
+
+def advance(
+    ledger: Ledger,
+    *,
+    paced: Collection[str],
+    decided: Decisions,
+    published: Collection[str],
+    finished: Callable[[Move], bool],
+    now: float,
+) -> Ledger:
+    """The ledger by what the hub shows. `decided` are settled decisions, `published` Placements with items of
+    a move.
+    """
+    moves = []
+    for move in ledger.moves:
+        if move.under_way and move.placement not in paced:
+            continue
+        found = move
+        if move.under_way and move.placement in decided:
+            next_one = _next(move, decided[move.placement], published, finished, now)
+            if next_one is None:
+                continue
+            found = next_one
+        moves.append(found)
+    seen = {key: decided.get(key, frozenset(ledger.decided.get(key, ()))) for key in paced}
+    advanced = replace(
+        ledger,
+        moves=tuple(moves),
+        decided={key: tuple(sorted(clusters)) for key, clusters in sorted(seen.items()) if clusters},
+    )
+    return advanced.adding(_unasked(ledger, advanced, now)) if ledger.decided else advanced
+
+
+def _next(
+    move: Move,
+    clusters: frozenset[str],
+    published: Collection[str],
+    finished: Callable[[Move], bool],
+    now: float,
+) -> Move | None:
+    """The move as it is now; None if it did not happen."""
+    followed = move.target in clusters and move.source not in clusters
+    if move.phase is Phase.HANDOVER:
+        # OCM has decided again when the target is gone.
+        return move.entered(Phase.ENDED, now) if not followed or finished(move) else move
+    if followed:
+        return move.entered(Phase.HANDOVER, now)
+    if move.phase is Phase.ADMITTED:
+        late = now >= move.phase_since + FOLLOW_SECONDS or move.source not in clusters
+        return move.entered(Phase.WITHDRAWN, now) if late else move
+    if move.placement in published:
+        # Counts from when the items are gone.
+        return move.entered(Phase.WITHDRAWN, now) if now >= move.phase_since + LAST_PASS_SECONDS else move
+    return None if now >= move.phase_since + LAST_PASS_SECONDS else move
+
+
+def _unasked(before: Ledger, after: Ledger, now: float) -> Iterator[Move]:
+    """Arrivals that nobody admitted: OCM chose for a new application, or for one that lost its cluster."""
+    for key, clusters in after.decided.items():
+        known = before.decided.get(key, ())
+        expected = {each.target for each in before.moves if each.placement == key and each.under_way}
+        left = sorted(set(known) - set(clusters), reverse=True)
+        for cluster in clusters:
+            if cluster not in known and cluster not in expected:
+                yield Move(
+                    placement=key,
+                    source=left.pop() if left else "",
+                    target=cluster,
+                    since=now,
+                    phase=Phase.HANDOVER,
+                    phase_since=now,
+                    admitted=False,
+                )

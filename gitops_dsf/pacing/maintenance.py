@@ -223,9 +223,7 @@ def _drains(
 
 
 def _late(left: int, gone: int, *, since: float, until: float, now: float) -> bool:
-    """Whether the rest takes longer than there is time, at the rate so far. Without any departure it is late
-    when half of the time has passed.
-    """
+    """At the rate so far; without any departure, half of the time has passed."""
     if not left:
         return False
     if not gone:

@@ -195,9 +195,7 @@ def published_refuges(scores: Scores) -> Refuges:
 
 
 def by_lost_cluster(refuges: Refuges, decided: Mapping[str, Iterable[str]]) -> dict[str, dict[str, str]]:
-    """The plan as people read it: by the cluster that is lost, then by Placement, the cluster that it goes
-    to.
-    """
+    """The plan as people read it: by lost cluster, and then by Placement, where it goes to."""
     found: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for key, refuge in sorted(refuges.items()):
         clusters = set(decided.get(key, ()))
@@ -235,9 +233,7 @@ def moving_in(items: Items, moves: Iterable[Move]) -> frozenset[str]:
 
 
 def drawn_by(items: Items) -> dict[str, str]:
-    """The clusters that published items draw Placements to, by namespace/name: refuges, and targets of moves
-    that OCM has not followed.
-    """
+    """The refuges, and targets of moves that OCM has not followed, by namespace/name of the Placement."""
     return {
         name: cluster
         for cluster, values in sorted(items.items(), reverse=True)

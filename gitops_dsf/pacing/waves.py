@@ -32,9 +32,7 @@ def waves(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[Wave]:
 
 
 def departures(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[Wave]:
-    """The moves away from clusters that are drained, in waves: each begins when the one before it is done,
-    and the pace allows it.
-    """
+    """The moves away from drained clusters, in waves: each begins when the one before it is done."""
     return _waves(_caught_up(situation), most, measured=False)
 
 
@@ -62,9 +60,7 @@ def staying(situation: Situation) -> frozenset[str]:
 
 
 def _caught_up(situation: Situation) -> Situation:
-    """The situation when the moves that are under way now have ended. Those that are withdrawn did not
-    happen.
-    """
+    """The situation when the moves under way have ended. Those that are withdrawn did not happen."""
     kept = [each for each in situation.ledger.moves if each.phase is not Phase.WITHDRAWN]
     ledger = Ledger(
         tuple(each.entered(Phase.ENDED, situation.seen) if each.under_way else each for each in kept)

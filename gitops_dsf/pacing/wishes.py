@@ -72,9 +72,7 @@ def best_swap(
     sums: Mapping[str, int],
     drained: Collection[str] = frozenset(),
 ) -> Wish | None:
-    """The first one of the moves from the clusters that OCM would leave to those that it would join. `sums`
-    are the weighted sums of the scores, without clusters that are not eligible.
-    """
+    """The first move. `sums` are the weighted sums of the scores, without clusters that are not eligible."""
     if not left or not joined or any(name not in sums and name not in drained for name in left):
         return None
     total = max(1, paced.ranking.total_weight)

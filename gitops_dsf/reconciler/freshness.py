@@ -50,10 +50,7 @@ def assess(
     masks_known: bool,
     now: float,
 ) -> Assessment:
-    """`published` are the clusters that have a score, `scores` those scores of them that are not clearly
-    fresh. `expected` are the clusters where the scorer should run, and `since` tells when a cluster came to
-    be expected.
-    """
+    """`scores` are those that are not clearly fresh, and `since` tells when a cluster came to be expected."""
     if scorer.spec.suspend:
         return Assessment(reason="Suspended", message="spec.suspend is true, so it runs nowhere")
     if not scorer.publishes:
@@ -188,10 +185,7 @@ def find_dead(
     owner: Owner | None,
     now: float,
 ) -> list[tuple[str, str]]:
-    """Name and cluster of the dead scores of one name, by cluster. `scores` are by cluster.
-
-    Who manages a score is not kept, so only reading it tells whether it is one of ours.
-    """
+    """By cluster. Who manages a score is not kept, so only reading it tells whether it is one of ours."""
     before = deadline(owner, now=now)
     return sorted(
         (resource, name)

@@ -33,10 +33,7 @@ class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
 
 
 class Leadership:
-    """Holds one Lease in the hub namespace.
-
-    It leads as long as the hub answers within a third of the deadline: a renewal is a read and a write.
-    """
+    """It leads as long as the hub answers within a third of the deadline: a renewal is a read and a write."""
 
     def __init__(self, *, api: ApiServer, namespace: str, identity: str) -> None:
         self._api = api

@@ -1,6 +1,4 @@
-"""The control loop of maintenance (docs/decisions/maintenance.md): gives clusters that are cordoned or
-drained the taint, and takes it away. The controller of paced moves carries drains out, and reports them.
-"""
+"""The taint of clusters that are cordoned or drained (docs/decisions/maintenance.md)."""
 
 import asyncio
 import logging

@@ -112,9 +112,7 @@ async def serve_pages(
 
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
-    """Works until SIGTERM or SIGINT. Raises HubError when credentials cannot be read or leadership is lost,
-    and UsageError when the address cannot be bound.
-    """
+    """Works until SIGTERM or SIGINT. Raises HubError without credentials or leadership, and UsageError."""
     use_threads(CONCURRENT)
     metrics, probe = Metrics(), settings.spec.reconciler.probe
     # A client for the Lease alone, and one that looks at the claim before every write.

@@ -1,6 +1,4 @@
-"""One look at all scores of the hub, which everything shares that depends on their age: freshness and status,
-suspension, and score garbage collection.
-"""
+"""One look at all scores of the hub, for everything that depends on their age."""
 
 import asyncio
 from collections import defaultdict

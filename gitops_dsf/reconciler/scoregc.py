@@ -86,10 +86,7 @@ class ScoreGarbageCollector:
                 await self._events.say(scorer_reference(owner.item), "DeadScoresRemoved", message)
 
     async def _delete(self, resource: str, name: str, owner: Owner | None) -> str:
-        """Deletes a score. Returns why; empty when it stays: it was renewed, an agent may renew it, it is
-        gone already, another program wrote it, or the hub's time is not known. Raises ApiError, and
-        UNREADABLE.
-        """
+        """Returns why it was deleted; empty when it stays. Raises ApiError, and UNREADABLE."""
         scores, addons = SCORES.within(name).path, ADDONS.within(name).path
         found = await self._api.one(scores, resource, StoredScore)
         if found is None or found.metadata.deleting:

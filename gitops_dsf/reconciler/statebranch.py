@@ -91,10 +91,8 @@ class StateBranchController:
         return "pushed"
 
     async def _files(self) -> dict[str, bytes]:
-        """Every file of the branch.
-
-        Raises ApiError when a resource may be outdated: a partial snapshot would say that the rest of the hub
-        has no scores.
+        """Raises ApiError when a resource may be outdated: a partial snapshot would say that there is no
+        more.
         """
         view = self._view
         if outdated := view.untrusted((view.scores, view.decisions, view.clusters)):

@@ -42,11 +42,7 @@ MIN_STALE: Final = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreCounts:
-    """Counts of clusters.
-
-    Only a cluster whose agent is available and has published before is counted as fresh or stale: the others
-    tell nothing about the API.
-    """
+    """Of clusters whose agent is available and has published before: others tell nothing about the API."""
 
     expected: int = 0
     """Clusters on which the scorer should run."""
@@ -71,9 +67,7 @@ def count_scores(
     published: AbstractSet[str],
     scores: Assessment,
 ) -> ScoreCounts:
-    """Counts the expected clusters by their score; `published` are those that have one. A score without
-    validUntil is not counted: nobody can tell when it was written.
-    """
+    """A score without validUntil is not counted: nobody can tell when it was written."""
     able = {name for name in expected & published if name in addons and addons[name].available == "True"}
     stale = able & scores.expired
     return ScoreCounts(expected=len(expected), fresh=len(able - stale - scores.endless), stale=len(stale))

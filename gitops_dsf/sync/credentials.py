@@ -28,9 +28,7 @@ _GIVE: Final = (
 
 
 AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
-"""Sends the request of a client, with this trust, and returns the body of a good answer. Raises
-TokenError.
-"""
+"""Sends the request of a client, and returns the body of a good answer. Raises TokenError."""
 
 
 class Request(NamedTuple):
@@ -108,9 +106,7 @@ class Credentials:
         self._contexts: dict[tuple[KeyRef | None, CertificateSecret | None], tuple[str, ssl.SSLContext]] = {}
 
     async def shown(self, request: Request, *, refused: str = "") -> Shown:
-        """What is sent with a request. `refused` is a token that got 401. A credential that is not found is
-        left out, because the page may be public.
-        """
+        """`refused` is a token that got 401. What is missing is left out: the page may be public."""
         auth = request.auth
         if auth is None:
             return Shown(problem=request.problem)
@@ -167,9 +163,7 @@ class Credentials:
     def _trust(
         self, ca: KeyRef | None, certificate: CertificateSecret | None
     ) -> tuple[ssl.SSLContext | None, list[str]]:
-        """The system's CAs, a private one, and a client certificate, and what of these is missing. None for
-        the system's CAs alone; the same context while the files are the same.
-        """
+        """The context, and what is missing; None for the system's CAs alone. The same while the files are."""
         missing: list[str] = []
         texts: list[bytes] = []
         try:

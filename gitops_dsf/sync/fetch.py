@@ -29,9 +29,7 @@ from gitops_dsf.sync.credentials import Credentials, Request, Shown
 USER_AGENT: Final = f"gitops-dsf/{__version__}"
 MAX_REDIRECTS: Final = 3
 LANES: Final = 16
-"""Connection pools: for every request a pool looks through all others that it has at work, so one of hundreds
-would do little else.
-"""
+"""Connection pools: for every request a pool looks through all others that it has at work."""
 
 
 _REASONS: Final = {
@@ -212,9 +210,7 @@ def _missing(fault: Fault, shown: Shown) -> str:
 
 
 def read_page(page: Page) -> Config:
-    """Returns the fields that the page sets. Fields unknown to the wire schema are ignored. Raises
-    ConfigError.
-    """
+    """The fields that the page sets. Unknown ones are ignored. Raises ConfigError."""
     where = display(page.url)
     if page.media in {"text/html", "application/xhtml+xml"} or page.body.lstrip()[:1] == b"<":
         raise ConfigError(f"{where} is an HTML page, not JSON: a login page, a proxy's, or another program's")

@@ -124,9 +124,7 @@ def _accept(
     loaded: Loaded,
     texts: Mapping[str, str],
 ) -> dict[str, str]:
-    """The lock files with the candidates that cause no new errors. Notes in `outcomes` which others are
-    refused, and what `validate` says of the accepted.
-    """
+    """The lock files with the candidates that cause no new errors. Notes the refused in `outcomes`."""
 
     def text_with(names: Iterable[str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -171,10 +169,8 @@ def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
 
 
 def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
-    """Returns the text of a lock file with the scorer's lock updated, or added at the end. Comments and other
-    documents stay.
-
-    `text` must be valid YAML, or empty for a new file.
+    """The text of a lock file (valid YAML, or empty) with the scorer's lock. Comments and other documents
+    stay.
     """
     spec = {"config": config, "configURL": config_url}
     file = YamlFile(text)

@@ -1,6 +1,4 @@
-"""Plans a sync of a repository: which pages to request, and what changes. Reads files and pages, writes
-nothing.
-"""
+"""Plans a sync: which pages to request, and what changes. Reads files and pages, writes nothing."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -56,9 +54,7 @@ def _request(scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Coll
 
 
 async def _ask(requests: Mapping[str, Request], fetcher: Fetcher) -> dict[str, Config | str]:
-    """For each scorer, its page or the reason why it was refused. Scorers that share a page and credentials
-    share one request.
-    """
+    """Scorers that share a page and credentials share one request."""
     different = list(dict.fromkeys(requests.values()))
     pages = await asyncio.gather(*(fetcher.get(request) for request in different))
     answers = {request: _read(page) for request, page in zip(different, pages, strict=True)}

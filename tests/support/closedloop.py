@@ -17,10 +17,9 @@ from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
-from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.pacing.ledger import Ledger, Move, advance
 from gitops_dsf.pacing.refuges import items_of, plan_refuges
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.reconciler.pacing.progress import advance
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate_placement
 

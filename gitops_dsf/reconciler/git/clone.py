@@ -172,9 +172,7 @@ class Clone:
             (self.tree / path).write_bytes(content)
 
     async def commit(self, names: Iterable[str], *, parent: str | None, message: str, at: datetime) -> str:
-        """Creates a commit and does not push it: the parent's files, where these paths are as in the working
-        tree. Without a parent it holds these files alone.
-        """
+        """A commit of the parent's files, where these paths are as in the working tree. It is not pushed."""
         self._commits += 1
         index = str(self._folder / "index.new")
         await self._run("read-tree", parent or "--empty", GIT_INDEX_FILE=index)

@@ -137,9 +137,8 @@ class DecisionSets(dict[str, DecisionSet]):
 
 
 class DecisionTracker:
-    """Follows the decisions of all Placements for the controllers of `refresh` and `moves`.
-
-    It notes a change at once, whatever a controller is doing, because debouncing counts from that time.
+    """Notes each change of a decision at once, whatever a controller is doing: debouncing counts from that
+    time.
     """
 
     def __init__(self, *, view: HubView, metrics: Metrics, clock: Callable[[], float] = monotonic) -> None:

@@ -108,8 +108,7 @@ class JournalBranch:
         self._clone, self._name = clone, name
         self._tip: str | None = None
         self.last: Mapping[str, Record] = {}
-        """The last record of each Placement (namespace/name), as the branch had it at the last look or push.
-        """
+        """By Placement (namespace/name), as the branch had it at the last look or push."""
 
     async def look(self, placements: Collection[str]) -> Read:
         """Reads the newest months, and older ones until each of these Placements has its last record."""

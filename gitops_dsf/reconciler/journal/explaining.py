@@ -1,6 +1,4 @@
-"""Fills a record with what the hub holds: the simulator's explanations, the scores that changed, and the live
-commit.
-"""
+"""Fills a record with the simulator's explanations, the scores that changed, and the live commit."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator
@@ -68,10 +66,7 @@ class Facts:
 
 
 async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> Facts:
-    """What concerns these Placements of the Argo CD namespace. Raises ApiError.
-
-    Scores come first, from the informer: they are what OCM saw when it decided.
-    """
+    """Raises ApiError. Scores come first, from the informer: they are what OCM saw when it decided."""
     now = datetime.fromtimestamp(api.now(), tz=UTC)
     known = {each.resource for name in names for each in view.placements.items[name].ranked_by}
     scores = {resource: dict(view.scores.of(resource)) for resource in sorted(known)}
@@ -116,9 +111,8 @@ async def _commit(api: HubApi, namespace: str) -> str:
 def filled(
     record: Record, *, before: Collection[str] | None, after: Collection[str], facts: Facts, known: Values
 ) -> tuple[Record, Values]:
-    """The record with its details, and the scores that the next one is compared with.
-
-    `known` are the scores at the record before; empty if they are not known.
+    """The record with its details, and the scores at it. `known` are those at the record before, as far as
+    known.
     """
     namespace, name = record.key
     record = msgspec.structs.replace(record, commit=facts.commit)

@@ -42,9 +42,7 @@ class Flapping:
 
 
 def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
-    """Whether a Placement flaps. The records are all of this name, in order. Those of an earlier Placement of
-    this name, which was deleted, do not count.
-    """
+    """Whether a Placement flaps. Records of an earlier Placement of this name do not count."""
     records = [record for record in records if record.uid == records[-1].uid]
     found = [
         each

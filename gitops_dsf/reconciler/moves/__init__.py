@@ -1,3 +1,1 @@
-"""Make before break: deletes the old copy of a moved application when the new copy is healthy
-(docs/operate/reconciler.md#make-before-break).
-"""
+"""Make before break (docs/operate/reconciler.md#make-before-break)."""

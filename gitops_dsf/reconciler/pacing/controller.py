@@ -10,23 +10,16 @@ from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
 from gitops_dsf.pacing.refuges import drawn_by, items_of, moving_in
-from gitops_dsf.pacing.stored import (
-    MovesError,
-    Queue,
-    StoredMoves,
-    queue_of,
-    read_moves,
-)
+from gitops_dsf.pacing.stored import MovesError, Queue, StoredMoves, queue_of, read_moves
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.api import OwnConfigMap
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.moves.rules import is_good
-from gitops_dsf.reconciler.pacing.progress import advance
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
 from gitops_dsf.reconciler.pacing.situation import Inputs, RefugePlanner, SituationReader, situation_of
 from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking

@@ -1,6 +1,4 @@
-"""What an admission and the plan of refuges depend on: the informers, and lists of the kinds that nothing
-else watches.
-"""
+"""What an admission and refuges depend on: the informers, and lists of what nothing else watches."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,4 @@
-"""Probes scoring APIs, and remembers between rounds what the probes found: health, and /config against the
-accepted settings.
-"""
+"""Probes scoring APIs, and remembers between rounds health, and /config against the accepted settings."""
 
 import asyncio
 import logging
@@ -173,9 +171,7 @@ class Prober:
     async def round(
         self, scorers: Mapping[str, DynamicScorer], *, only: Collection[str] | None = None
     ) -> None:
-        """Probes scorers with a scoring API, all or those that are named, and forgets those that are gone. A
-        change of one must not probe the others: several probes in a row decide about health.
-        """
+        """Probes all, or those named: several probes in a row decide about health. Forgets others."""
         began = monotonic()
         scorers = {name: item for name, item in scorers.items() if not item.scored_by_query}
         chosen = [item for name, item in scorers.items() if only is None or name in only]

@@ -1,5 +1,5 @@
-"""What people see of scorers: the status of each DynamicScorer, which is written where it differs, with an
-Event for each changed condition; freshness as metrics, and as Events on Placements.
+"""What people see of scorers: status, with an Event for each changed condition; freshness as metrics and
+Events.
 """
 
 import logging

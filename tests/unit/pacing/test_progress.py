@@ -2,8 +2,7 @@
 
 import pytest
 
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
-from gitops_dsf.reconciler.pacing.progress import FOLLOW_SECONDS, LAST_PASS_SECONDS, advance
+from gitops_dsf.pacing.ledger import FOLLOW_SECONDS, LAST_PASS_SECONDS, Ledger, Move, Phase, advance
 
 KEY = "argocd/web"
 NOW = 10_000.0
