@@ -22,7 +22,6 @@ from gitops_dsf.repository.load import Known
 from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.revision import Base, checkout, find_base, paths_at
 from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
-from gitops_dsf.views.preview.concerns import Thresholds
 from gitops_dsf.views.preview.fleet import FleetVersion, resources_ranked, version_of
 from gitops_dsf.views.preview.markdown import markdown, text
 from gitops_dsf.views.preview.moves import UNKNOWN
@@ -111,8 +110,13 @@ def _preview(args: argparse.Namespace, base: Base, before: _Side, after: _Side) 
         notes.append("the base has no fleet repository in this folder: everything is new")
     comparison = None
     if after.fleet is not None and (before.fleet is not None or before.absent):
-        thresholds = Thresholds(rescored_percent=args.warn_rescored, close_points=args.warn_close)
-        comparison = compare(before.fleet, after.fleet, data, thresholds=thresholds)
+        comparison = compare(
+            before.fleet,
+            after.fleet,
+            data,
+            rescored_percent=args.warn_rescored,
+            close_points=args.warn_close,
+        )
     foreign = _foreign(before, after)
     preview = Preview(
         base=base.title,

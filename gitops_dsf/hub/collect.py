@@ -18,6 +18,7 @@ from gitops_dsf.hub.objects import (
     ManagedClusterStatus,
     PlacementDecision,
 )
+from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 
@@ -77,11 +78,7 @@ def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON h
 
 
 def collect(
-    documents: Iterable[Document],
-    *,
-    origin: str,
-    observed_at: datetime | None = None,
-    resources: frozenset[str] | None = None,
+    documents: Iterable[Document], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
     """Merges documents into one snapshot. If `resources` is given, reads only AddOnPlacementScores with these
     names.
@@ -95,7 +92,7 @@ def collect(
     if not collector.used:
         msg = f"{origin}: no {', '.join(KINDS[:-1])} or {KINDS[-1]} in it"
         raise SnapshotError(msg)
-    return collector.snapshot(origin=origin, observed_at=observed_at)
+    return collector.snapshot(origin)
 
 
 def whole(cluster: ManagedCluster) -> ManagedCluster:
@@ -145,10 +142,10 @@ class _Collector:
             case "HubSnapshot":
                 self._part(document)
 
-    def snapshot(self, *, origin: str, observed_at: datetime | None) -> Snapshot:
+    def snapshot(self, origin: str) -> Snapshot:
         return Snapshot(
             origin=origin,
-            observed_at=min(self._observed) if self._observed else observed_at,
+            observed_at=min(self._observed, default=None),
             scores=self._scores,
             skipped=self._skipped,
             unreadable=tuple(sorted(self._unreadable)),
@@ -160,11 +157,8 @@ class _Collector:
 
     def _score(self, document: Document) -> None:
         item = self._decoded(document)
-        name, cluster, place = (
-            item.metadata.name,
-            _namespace(item.metadata.namespace, document),
-            document.place,
-        )
+        name, place = item.metadata.name, document.place
+        cluster = _namespace(item.metadata.namespace, document)
         for each in (item.status.scores if item.status else None) or ():
             if not SCORE_MIN <= each.value <= SCORE_MAX:
                 msg = (
@@ -184,40 +178,31 @@ class _Collector:
         except msgspec.ValidationError as error:
             if "validUntil" not in str(error):
                 return _read(document, AddOnPlacementScore)
-            metadata = _read(document, BareScore).metadata
-            if self._resources is None or metadata.name in self._resources:
-                self._unreadable.append(
-                    unreadable(metadata.name, metadata.namespace or "", problem_of(error))
-                )
-            return AddOnPlacementScore(metadata)
+            bare = _read(document, BareScore).metadata
+            if self._resources is None or bare.name in self._resources:
+                self._unreadable.append(unreadable(bare.name, bare.namespace or "", problem_of(error)))
+            return AddOnPlacementScore(bare)
 
     def _part(self, document: Document) -> None:
         place = document.place
         part = snapshotfile.read(document.text, place=place)
         if part.observed_at is not None:
             self._observed.append(part.observed_at)
-        for name, section in part.tables(self._resources, place=place):
-            self._table(name, section, place)
+        for name, entries in part.tables(self._resources, place=place):
+            if isinstance(entries, int):
+                self._skipped += entries
+                continue
+            self._unreadable += [
+                unreadable(name, cluster, entry.problem)
+                for cluster, entry in entries.items()
+                if entry.problem
+            ]
+            scores = self._begin(name, entries, place)
+            scores.update((cluster, entry.score(self._interner)) for cluster, entry in entries.items())
         for entry in part.decisions:
-            self._decision(snapshotfile.decision(entry), document)
+            self._decision(decision_of(**msgspec.structs.asdict(entry)), document)
         for cluster, known in part.clusters.items():
             _put(self._clusters, cluster, snapshotfile.cluster(cluster, known), place)
-
-    def _table(self, name: str, section: Mapping[str, object], place: str) -> None:
-        if self._resources is not None and name not in self._resources:
-            self._skipped += len(section)
-            return
-        entries = [
-            (cluster, entry)
-            for cluster, entry in section.items()
-            if isinstance(entry, snapshotfile.ScoreEntry)
-        ]
-        self._unreadable += [
-            unreadable(name, cluster, entry.problem) for cluster, entry in entries if entry.problem
-        ]
-        self._begin(name, section, place).update(
-            (cluster, entry.score(self._interner)) for cluster, entry in entries
-        )
 
     def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, Score]:
         """The table of a name. Raises SnapshotError if one of these clusters is in it already."""

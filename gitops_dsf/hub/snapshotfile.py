@@ -14,11 +14,9 @@ from gitops_dsf.hub.objects import (
     ManagedCluster,
     ManagedClusterSpec,
     ManagedClusterStatus,
-    PlacementDecision,
     Resources,
     Taint,
 )
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Interner, Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 
@@ -88,16 +86,14 @@ class HubSnapshot(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
 
     def tables(
         self, resources: frozenset[str] | None, *, place: str
-    ) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Yields scores by name, then by cluster; for names that were not requested, only the clusters: a
-        fleet has hundreds of thousands of scores, and a Placement ranks by few names. Raises SnapshotError.
-        """
+    ) -> Iterator[tuple[str, Mapping[str, ScoreEntry] | int]]:
+        """Scores by name, then by cluster; of other names only how many, because a fleet has many."""
         for name, raw in self.scores.items():
             try:
                 if resources is None or name in resources:
                     yield name, _table(raw)
                 else:
-                    yield name, msgspec.json.decode(raw, type=dict[Name, msgspec.Raw])
+                    yield name, len(msgspec.json.decode(raw, type=dict[Name, msgspec.Raw]))
             except msgspec.ValidationError as error:
                 msg = f"{place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"
                 raise SnapshotError(msg) from error
@@ -145,20 +141,11 @@ class _Head(Struct, frozen=True, rename="camel"):
     api_version: Any = None
 
 
-def decision(entry: DecisionEntry) -> PlacementDecision:
-    """Returns the PlacementDecision of an entry."""
-    return decision_of(
-        namespace=entry.namespace, name=entry.name, placement=entry.placement, clusters=entry.clusters
-    )
-
-
 def cluster(name: str, entry: ClusterEntry) -> ManagedCluster:
     """Returns the ManagedCluster of an entry."""
-    claims = (
-        None
-        if entry.claims is None
-        else tuple(ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))
-    )
+    claims = None
+    if entry.claims is not None:
+        claims = tuple(ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))
     return ManagedCluster(
         Metadata(name, labels=entry.labels),
         ManagedClusterSpec(taints=entry.taints),
@@ -219,15 +206,12 @@ def _rows(rows: Iterable[str]) -> str:
 
 def _cluster_entry(known: ManagedCluster) -> dict[str, Any]:
     spec, status = known.spec or ManagedClusterSpec(), known.status or ManagedClusterStatus()
-    taints = (
-        None
-        if spec.taints is None
-        else [dict(sorted(msgspec.to_builtins(taint).items())) for taint in spec.taints]
-    )
     claims = None if status.cluster_claims is None else known.claims
     entry = {
         "labels": known.metadata.labels,
-        "taints": taints,
+        "taints": None
+        if spec.taints is None
+        else [dict(sorted(msgspec.to_builtins(taint).items())) for taint in spec.taints],
         "claims": claims,
         "allocatable": status.allocatable,
         "capacity": status.capacity,

@@ -6,7 +6,6 @@ of the hub instead of the inventory in git.
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -52,9 +51,6 @@ def masked_clusters(
     return frozenset(each for each in clusters.everything if matches(each, pattern))
 
 
-_NONE: Final[frozenset[str]] = frozenset()
-
-
 class TargetClusters:
     """Target clusters at one moment. Answers come from indexes, so hundreds of scorers are cheap.
 
@@ -73,19 +69,11 @@ class TargetClusters:
             {name: item.labels for name, item in clusters.items() if not item.deleting}
         )
         self.masks = masks
-        self._off = [
-            (
-                mask.score_name,
-                masked_clusters(
-                    self._clusters,
-                    name=mask.cluster_name,
-                    selector=None
-                    if mask.cluster_selector is None
-                    else lenient_selector(mask.cluster_selector),
-                ),
-            )
-            for mask in masks or ()
-        ]
+        self._off = []
+        for mask in masks or ():
+            selector = None if mask.cluster_selector is None else lenient_selector(mask.cluster_selector)
+            excluded = masked_clusters(self._clusters, name=mask.cluster_name, selector=selector)
+            self._off.append((mask.score_name, excluded))
         staying = {name: item.created for name, item in (addons or {}).items() if not item.deleting}
         present = self._clusters.everything
         self._since = {
@@ -93,12 +81,8 @@ class TargetClusters:
             for name in (present if addons is None else present & staying.keys())
         }
         self._joined = {name: clusters[name].created for name in present}
-        self._agents = frozenset(self._since)
-
-    @property
-    def agents(self) -> frozenset[str]:
+        self.agents = frozenset(self._since)
         """Clusters that have the agent's add-on and are not being deleted."""
-        return self._agents
 
     @property
     def masks_known(self) -> bool:
@@ -118,11 +102,11 @@ class TargetClusters:
     def selected(self, scorer: DynamicScorer) -> frozenset[str]:
         """Clusters that its selector matches, masked or not; with an agent, if agents run it."""
         selector = scorer.spec.selector
-        able = self._clusters.everything if scorer.on_hub else self._agents
+        able = self._clusters.everything if scorer.on_hub else self.agents
         return able if selector is None else self._clusters.select(lenient_selector(selector)) & able
 
     def expected(self, scorer: DynamicScorer) -> frozenset[str]:
         """Clusters where a scorer should publish; none if it is suspended in git or publishes nothing."""
         if scorer.spec.suspend or not scorer.publishes:
-            return _NONE
+            return frozenset()
         return self.selected(scorer) - self.masked(scorer.score_name)

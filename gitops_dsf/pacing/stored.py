@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.pacing.admit import Waiting
 from gitops_dsf.pacing.ledger import MOST_MOVES, Ledger
@@ -60,7 +61,7 @@ LEDGER_KEY: Final = "ledger"
 QUEUE_KEY: Final = "queue"
 
 
-class MovesError(ValueError):
+class MovesError(GitopsDsfError):
     """The ledger cannot be read, so nobody knows what is under way."""
 
 

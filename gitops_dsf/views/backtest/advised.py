@@ -8,6 +8,7 @@ from gitops_dsf.backtest.advice import Arrival, advise, measure
 from gitops_dsf.backtest.result import Advice, AdvisedField, DemandAdvice, Trial
 from gitops_dsf.backtest.run import Backtest
 from gitops_dsf.backtest.track import Tracks
+from gitops_dsf.diagnostics import Position
 from gitops_dsf.hub.pace import MOST_DEMAND
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.journal.record import Record
@@ -70,20 +71,13 @@ def demands_of(
             value = min(MOST_DEMAND, round(measured.mean))
             if value != term.demand and abs(measured.mean - term.demand) > 2 * measured.error:
                 position = item.written.at("spec", "scores", index, "demand")
-                field_ = AdvisedField(
-                    file=position.file,
-                    line=position.line,
-                    field=f"spec.scores[{index}].demand",
-                    before=term.demand,
-                    after=value,
-                )
                 advised.append(
                     DemandAdvice(
                         scorer=item.scores[index].scorer,
                         cases=measured.cases,
                         mean=measured.mean,
                         spread=measured.spread,
-                        field=field_,
+                        field=_field(position, f"spec.scores[{index}].demand", term.demand, value),
                     )
                 )
         if advised:
@@ -95,28 +89,25 @@ def _fields(setting: Trial, item: ResolvedPlacement, fleet: FleetVersion) -> Ite
     key = f"{item.namespace}/{item.name}"
     if setting.stickiness != item.ranking.stickiness:
         position = item.written.at("spec", "stickiness")
-        yield AdvisedField(
-            file=position.file,
-            line=position.line,
-            field="spec.stickiness",
-            before=item.ranking.stickiness,
-            after=setting.stickiness,
-        )
+        yield _field(position, "spec.stickiness", item.ranking.stickiness, setting.stickiness)
     if setting.deadband is None:
         return
     for name in sorted({score.scorer for score in item.scores}):
         scorer = fleet.scorers[name]
-        if scorer.spec.publish.deadband != setting.deadband:
-            yield AdvisedField(
-                file=scorer.position.file,
-                line=scorer.position.line,
-                field="spec.publish.deadband",
-                before=scorer.spec.publish.deadband,
-                after=setting.deadband,
-                also=tuple(
-                    other
-                    for other, placement in typed_placements(fleet).items()
-                    if other != key
-                    and any(each.resource == scorer.resource_name for each in ranked_by(placement))
-                ),
+        written = scorer.spec.publish.deadband
+        if written != setting.deadband:
+            also = tuple(
+                other
+                for other, placement in typed_placements(fleet).items()
+                if other != key
+                and any(each.resource == scorer.resource_name for each in ranked_by(placement))
             )
+            yield _field(scorer.position, "spec.publish.deadband", written, setting.deadband, also)
+
+
+def _field(
+    position: Position, field: str, before: int, after: int, also: tuple[str, ...] = ()
+) -> AdvisedField:
+    return AdvisedField(
+        file=position.file, line=position.line, field=field, before=before, after=after, also=also
+    )

@@ -16,7 +16,7 @@ from gitops_dsf.views.preview.changes import (
     source_changes,
     summarise_changes,
 )
-from gitops_dsf.views.preview.concerns import Thresholds, concerns
+from gitops_dsf.views.preview.concerns import concerns
 from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import Move, moves
@@ -84,7 +84,12 @@ def differs(comparison: Comparison | None) -> bool:
 
 
 def compare(
-    base: FleetVersion | None, head: FleetVersion, hub: HubData, *, thresholds: Thresholds
+    base: FleetVersion | None,
+    head: FleetVersion,
+    hub: HubData,
+    *,
+    rescored_percent: float,
+    close_points: int,
 ) -> Comparison:
     """Compares two versions. Without a base, everything is new. Raises PreviewError."""
     scorers = scorer_changes(base, head)
@@ -99,7 +104,8 @@ def compare(
         found=found,
         moving=moving or (),
         rescored=rescored(scorers, base, head),
-        thresholds=thresholds,
+        rescored_percent=rescored_percent,
+        close_points=close_points,
     )
     paced = paced_change(transition) if transition else None
     return Comparison(

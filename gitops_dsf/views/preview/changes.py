@@ -1,5 +1,6 @@
 """What a change does to objects as written and to rendered Placements, and how much else differs."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -156,7 +157,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def any(self) -> bool:
-        counts = (self.scorers, self.clusters, self.works, self.placements, self.application_sets, self.other)
+        counts: tuple[Count, ...] = msgspec.structs.astuple(self)
         return any(count.any for count in counts) or bool(self.clusters.gaining or self.clusters.losing)
 
 
@@ -167,14 +168,10 @@ def summarise_changes(
     before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
     after = {item.metadata.name: item for item in head.resolved.clusters}
     ran, runs, none = base.resolved.runs_on if base else {}, head.resolved.runs_on, frozenset[str]()
-    old, new = ({} if base is None else _by_group(base)), _by_group(head)
+    old, new = _by_group(base), _by_group(head)
+    changes = Counter(item.change for item in scorers)
     return Summary(
-        scorers=Count(
-            added=sum(item.change is Change.ADDED for item in scorers),
-            removed=sum(item.change is Change.REMOVED for item in scorers),
-            changed=sum(item.change is Change.CHANGED for item in scorers),
-            total=len(head.scorers),
-        ),
+        scorers=Count(**{str(change): changes[change] for change in Change}, total=len(head.scorers)),
         clusters=ClusterCount(
             **msgspec.structs.asdict(_count(before, after)),
             joined=tuple(sorted(after.keys() - before.keys())),
@@ -182,12 +179,12 @@ def summarise_changes(
             edited=tuple(sorted(_changed(before, after))),
             gaining=len(none.union(*(found - ran.get(name, none) for name, found in runs.items()))),
             losing=len(none.union(*(found - runs.get(name, none) for name, found in ran.items()))),
-            altered=len(frozenset[str]().union(*(altered(item, base, head) for item in scorers))),
+            altered=len(none.union(*(altered(item, base, head) for item in scorers))),
         ),
         works=_count(_works(base) if base else {}, _works(head)),
-        placements=_count(old.get("placement", {}), new.get("placement", {})),
-        application_sets=_count(old.get("applicationset", {}), new.get("applicationset", {})),
-        other=_count(old.get("other", {}), new.get("other", {})),
+        placements=_count(old["placement"], new["placement"]),
+        application_sets=_count(old["applicationset"], new["applicationset"]),
+        other=_count(old["other"], new["other"]),
     )
 
 
@@ -218,11 +215,12 @@ def _works(fleet: FleetVersion) -> dict[str, object]:
     return {f"{work.shard}/{work.cluster}": work.configuration for work in fleet.plan.works}
 
 
-def _by_group(fleet: FleetVersion) -> dict[str, dict[str, object]]:
+def _by_group(fleet: FleetVersion | None) -> dict[str, dict[str, object]]:
     """Rendered objects by path, in groups. Scorers are counted separately."""
-    found: dict[str, dict[str, object]] = {}
-    for path, item in fleet.objects.items():
+    found: dict[str, dict[str, object]] = {
+        group: {} for group in ("placement", "applicationset", "dynamicscorer", "other")
+    }
+    for path, item in (fleet.objects if fleet else {}).items():
         kind = path.rpartition("/")[2].partition(".")[0]
-        group = kind if kind in {"placement", "applicationset", "dynamicscorer"} else "other"
-        found.setdefault(group, {})[path] = item
+        found[kind if kind in found else "other"][path] = item
     return found

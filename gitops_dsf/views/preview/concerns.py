@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import itemgetter
 
 from dsf_wire.measures import SOURCE_TYPE
@@ -24,16 +23,6 @@ HERD = 5
 """More applications than this that go to one cluster at once are a herd."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Thresholds:
-    """The limits above which a warning is given."""
-
-    rescored_percent: float = 25.0
-    """Percentage of the inventory whose scores may change."""
-    close_points: int = 2
-    """Score points by which an application is close to another decision."""
-
-
 def concerns(
     base: FleetVersion | None,
     head: FleetVersion,
@@ -42,14 +31,17 @@ def concerns(
     found: tuple[Pass, ...],
     moving: Iterable[Move],
     rescored: Mapping[str, frozenset[str]],
-    thresholds: Thresholds,
+    rescored_percent: float,
+    close_points: int,
 ) -> Iterator[str]:
-    """Every warning about a change. `found` and `moving` are empty if nothing is known of the hub."""
+    """Every warning about a change: also if more than a percentage of the inventory is scored anew, or if an
+    application is this close to another decision. `found` and `moving` are empty without a hub.
+    """
     yield from _credential_concerns(base, head)
     yield from _right_concerns(base, head)
     yield from _receiver_concerns(base, head)
     yield from _bootstrap_concerns(base, head)
-    yield from _fleet_concerns(rescored, head, thresholds)
+    yield from _fleet_concerns(rescored, head, rescored_percent)
     if hub.snapshot is None:
         yield from _filter_concerns(base, head)
     else:
@@ -57,24 +49,21 @@ def concerns(
             if item.after is not None and item.touched:
                 yield from _too_few(item, item.after)
                 if item.certainty is None or item.certainty.decided:
-                    yield from _close(item.after, thresholds.close_points, head.spans)
+                    yield from _close(item.after, close_points, head.spans)
         yield from _herd_concerns(moving, base, head)
         yield from _data_concerns(hub.snapshot, hub, head)
 
 
 def _fleet_concerns(
-    rescored: Mapping[str, frozenset[str]], head: FleetVersion, thresholds: Thresholds
+    rescored: Mapping[str, frozenset[str]], head: FleetVersion, percent: float
 ) -> Iterator[str]:
     by_scorer = {name: clusters & head.cluster_names for name, clusters in rescored.items()}
     touched = frozenset[str]().union(*by_scorer.values())
     total = len(head.cluster_names)
-    if total and 100 * len(touched) > thresholds.rescored_percent * total:
+    if total and 100 * len(touched) > percent * total:
         names = ", ".join(f"{name} ({len(clusters)})" for name, clusters in by_scorer.items() if clusters)
-        share = 100 * len(touched) / total
-        yield (
-            f"{len(touched)} of {total} clusters ({share:.0f} %) are re-scored, more than"
-            f" {thresholds.rescored_percent:g} %: {names}"
-        )
+        share = f"{len(touched)} of {total} clusters ({100 * len(touched) / total:.0f} %)"
+        yield f"{share} are re-scored, more than {percent:g} %: {names}"
 
 
 def _credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
@@ -100,10 +89,8 @@ def _right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[s
     """Warns if agents may read nodes and pods that they could not read before, without clusters that join."""
     if base is None:
         return
-    before, gained = _counting(base), dict[str, str]()
-    for cluster, scorer in _counting(head).items():
-        if cluster in base.cluster_names and cluster not in before:
-            gained[cluster] = scorer
+    before, after = _counting(base), _counting(head)
+    gained = {name: after[name] for name in (after.keys() - before.keys()) & base.cluster_names}
     if gained:
         names = sorted(gained)
         agents = plural(len(names), "cluster")
@@ -150,13 +137,13 @@ def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
     if base is None:
         return
     before, after = _bootstrap(base), _bootstrap(head)
-    changed, gone = ([key for key in after if before.get(key) != after[key]], before.keys() - after.keys())
+    changed = [key for key in after if before.get(key) != after[key]]
     if changed:
         yield (
             f"{names_text(sorted(changed))} in rendered/argocd, which people apply: run kubectl apply"
             " --server-side -f rendered/argocd; until then Argo CD refuses what its AppProjects do not allow"
         )
-    if gone:
+    if gone := before.keys() - after.keys():
         yield (
             f"rendered/argocd no longer has {names_text(sorted(gone))}, which Argo CD leaves on the hub:"
             " delete it there"
@@ -178,11 +165,8 @@ def _herd_concerns(moving: Iterable[Move], base: FleetVersion | None, head: Flee
     for move in moving:
         for cluster in () if move.target == UNKNOWN else move.target:
             arrivals.setdefault(cluster, []).extend(move.followers)
-            if (
-                base is not None
-                and move.application in base.placements
-                and not is_paced(head, move.application)
-            ):
+            known = base is not None and move.application in base.placements
+            if known and not is_paced(head, move.application):
                 unpaced.setdefault(cluster, []).extend(move.followers)
     for cluster, names in sorted(arrivals.items()):
         if len(names) <= HERD:
@@ -226,19 +210,18 @@ def _data_concerns(snapshot: Snapshot, hub: HubData, head: FleetVersion) -> Iter
     if not snapshot.score_count:
         yield "the hub data holds no AddOnPlacementScore: every score counts as 0"
     labels = {item.metadata.name: item.metadata.labels for item in head.resolved.clusters}
-    differ = []
-    for name, facts in snapshot.clusters.items():
-        known = facts.metadata.labels
-        # An inventory holds only a part of a cluster's labels, so only contradictions count.
-        if known is not None and any(known.get(key) != value for key, value in labels.get(name, {}).items()):
-            differ.append(name)
+    # An inventory holds only a part of a cluster's labels, so only contradictions count.
+    differ = [
+        name
+        for name, facts in snapshot.clusters.items()
+        if (known := facts.metadata.labels) is not None and not labels.get(name, {}).items() <= known.items()
+    ]
     if differ:
         yield (
             f"labels on the hub differ from clusters/ for {names_text(sorted(differ))}; decisions follow the"
             " hub's"
         )
-    unknown = sorted(set(snapshot.clusters) - head.cluster_names)
-    if unknown:
+    if unknown := sorted(set(snapshot.clusters) - head.cluster_names):
         yield (
             f"on the hub but not in clusters/: {names_text(unknown)}; no scorer runs there, and Placements"
             " may select them"

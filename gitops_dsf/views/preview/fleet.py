@@ -6,6 +6,7 @@ included.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,7 @@ from gitops_dsf.hub.placements import resources_read, without_score_predicates
 from gitops_dsf.hub.scorers import counted_span
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
+from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from gitops_dsf.pipeline import Checked
 from gitops_dsf.plan import Plan
 from gitops_dsf.render.delivery import delivery
@@ -116,10 +117,6 @@ class PreviewError(GitopsDsfError):
     """The repository and the hub data contain objects that no hub would accept."""
 
 
-class UnreadableMovesError(GitopsDsfError):
-    """The hub's ledger of moves cannot be read."""
-
-
 def hub_state(
     fleet: FleetVersion,
     snapshot: Snapshot | None,
@@ -141,29 +138,21 @@ def hub_state(
     bindings = {
         (str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings
     }
-    try:
+    others = [_with_set(known[name]) for name in sorted(set(known) - fleet.cluster_names)]
+    with _accepted():
         return HubState.of(
-            clusters=[
-                *written,
-                *(_with_set(known[name]) for name in sorted(set(known) - fleet.cluster_names)),
-            ],
+            clusters=[*written, *others],
             sets=_sets(fleet, snapshot),
             bindings=bindings.union(snapshot.bindings if snapshot else ()),
             placements=placements if snapshot else map(without_score_predicates, placements),
             decisions=decisions,
             scores=found,
         )
-    except SimulatorInputError as error:
-        msg = f"no hub would accept this: {error}"
-        raise PreviewError(msg) from error
 
 
 def stored_moves(snapshot: Snapshot | None) -> StoredMoves:
-    """The ledger and the queue of the hub. Raises UnreadableMovesError."""
-    try:
-        return read_moves(snapshot.moves if snapshot else None)
-    except MovesError as error:
-        raise UnreadableMovesError(str(error)) from error
+    """The ledger and the queue of the hub. Raises MovesError."""
+    return read_moves(snapshot.moves if snapshot else None)
 
 
 def resources_ranked(
@@ -183,11 +172,8 @@ def resources_ranked(
 def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -> Mapping[str, hub.Placement]:
     """Placements as an API server would store them, by `namespace/name`. Raises PreviewError."""
     placements = {key: item for key, item in fleet.placements.items() if only is None or key in only}
-    try:
+    with _accepted():
         filled = with_defaults(placements.values())
-    except SimulatorInputError as error:
-        msg = f"no hub would accept this: {error}"
-        raise PreviewError(msg) from error
     return {key: _typed(item, hub.Placement, key) for key, item in zip(placements, filled, strict=True)}
 
 
@@ -240,8 +226,16 @@ def _sets(fleet: FleetVersion, snapshot: Snapshot | None) -> Iterator[hub.Manage
 
 
 def _typed(data: Any, model: Any, name: str) -> Any:  # noqa: ANN401 - what the repository holds, as any of the hub's types
-    try:
+    with _accepted(name):
         return msgspec.convert(data, model)
+
+
+@contextmanager
+def _accepted(name: str = "") -> Iterator[None]:
+    """Raises PreviewError for an object, perhaps of this name, that no hub would accept."""
+    try:
+        yield
+    except SimulatorInputError as error:
+        raise PreviewError(f"no hub would accept this: {error}") from error
     except msgspec.ValidationError as error:
-        msg = f"no hub would accept this: {name}: {problem_of(error)}"
-        raise PreviewError(msg) from error
+        raise PreviewError(f"no hub would accept this: {name}: {problem_of(error)}") from error

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period
+from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period, open_period
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.maintenance import clusters_of
 from gitops_dsf.pacing.waves import departures, staying
@@ -107,12 +107,12 @@ def maintenance_changes(
 
 
 def open_windows(fleet: FleetVersion, state: HubState, now: datetime) -> tuple[WindowView, ...]:
-    found, by_name = [], {each.metadata.name: each for each in state.clusters}
-    for item in fleet.maintenance:
-        period = next_period(item.window, now.timestamp())
-        if period is not None and period.start <= now.timestamp():
-            found.append(window_view(item, clusters_of(item, by_name), now.timestamp()))
-    return tuple(found)
+    by_name, at = {each.metadata.name: each for each in state.clusters}, now.timestamp()
+    return tuple(
+        window_view(item, clusters_of(item, by_name), at)
+        for item in fleet.maintenance
+        if open_period(item.window, at) is not None
+    )
 
 
 def window_view(item: Maintenance, clusters: Collection[str], now: float) -> WindowView:
@@ -146,18 +146,13 @@ class _Opening:
         on = sorted(key for key, names in self._decided.items() if not clusters.isdisjoint(names))
         if item.action is Action.CORDON:
             return msgspec.structs.replace(found, stays=tuple(on))
-        paced = set(filter(self._is_paced, on))
+        paced = {key for key in on if is_paced(self._head, key)}
         if item.action is Action.FREEZE:
-            named = {*(item.applications or ())}
-            chosen = {key for key in self._decided if key.partition("/")[2] in named}
-            return msgspec.structs.replace(
-                found, held=tuple(sorted(paced | {*filter(self._is_paced, chosen)}))
-            )
+            named = {key for key in self._decided if key.partition("/")[2] in (item.applications or ())}
+            held = paced | {key for key in named if is_paced(self._head, key)}
+            return msgspec.structs.replace(found, held=tuple(sorted(held)))
         stays = tuple(key for key in on if key not in paced)
         return self._drained(msgspec.structs.replace(found, stays=stays), item, period)
-
-    def _is_paced(self, key: str) -> bool:
-        return is_paced(self._head, key)
 
     def _drained(self, found: MaintenanceChange, item: Maintenance, period: Period) -> MaintenanceChange:
         clusters = frozenset(found.clusters)
@@ -238,12 +233,9 @@ def _said(found: MaintenanceChange) -> str:
         names = f": {_names(found.stays)}" if found.stays else ""
         return f"nothing new arrives, and {here} {'stays' if len(found.stays) == 1 else 'stay'}{names}"
     if found.action is Action.FREEZE:
-        here = plural(len(found.held), "paced application")
-        return (
-            f"no move begins of {here}: {_names(found.held)}"
-            if found.held
-            else "no paced application is there"
-        )
+        if not found.held:
+            return "no paced application is there"
+        return f"no move begins of {plural(len(found.held), 'paced application')}: {_names(found.held)}"
     least = "" if found.complete else "at least "
     if not found.count:
         return "no application leaves" if found.complete else "how many applications leave was not computed"

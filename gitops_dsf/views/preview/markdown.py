@@ -189,8 +189,9 @@ def _moves_line(preview: Preview) -> str:
     known = sum(len(move.followers) for move in found if move.target != UNKNOWN)
     others = sum(not move.followers and move.target != UNKNOWN for move in found)
     unknown = sum(max(1, len(move.followers)) for move in found if move.target == UNKNOWN)
-    words = f"{plural(known, 'application')} {'moves' if known == 1 else 'move'}"
-    words = words if known else "no application moves"
+    words = "no application moves"
+    if known:
+        words = f"{plural(known, 'application')} {'moves' if known == 1 else 'move'}"
     if others:
         words += (
             f", {plural(others, 'decision')} for other consumers {'changes' if others == 1 else 'change'}"
@@ -206,13 +207,12 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
         if clusters:
             names = limit.plain(names_text(clusters, most=limit.names))
             yield f"- {words} {plural(len(clusters), 'cluster')}: {names}"
-    raw_changes = change.effect is Effect.UNKNOWN
-    unknown, causes = (
-        (change.kept, change.unknown_because) if raw_changes else (len(change.other_source), ("source",))
-    )
+    unknown, causes = len(change.other_source), "source"
+    if change.effect is Effect.UNKNOWN:
+        unknown, causes = change.kept, ", ".join(change.unknown_because)
     if unknown:
         number = plural(unknown, "cluster")
-        yield f"- new scores are **unknown** on {number}: {limit.plain(', '.join(causes))} changed"
+        yield f"- new scores are **unknown** on {number}: {limit.plain(causes)} changed"
     if change.kept and change.effect is Effect.RANGE:
         yield f"- scores are mapped anew on {plural(change.kept, 'cluster')}"
 

@@ -1,6 +1,6 @@
 """Applications that would move: from where, to where, why, and what each score was and becomes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from msgspec import Struct, structs
@@ -67,7 +67,8 @@ def moves(found: Iterable[Pass], base: FleetVersion | None, head: FleetVersion) 
     moving = []
     for item in found:
         names = followers.get(item.placement, ())
-        for move in _moves(item, names) if item.touched else ():
+        move = _move(item, names) if item.touched else None
+        if move is not None:
             # The applications of a removed Placement may follow another one from now on.
             kept = [] if item.placement in head.followers else [name for name in names if name in now]
             reasons = (move.reason, *(f"{name} follows {now[name]} now" for name in kept))
@@ -75,7 +76,7 @@ def moves(found: Iterable[Pass], base: FleetVersion | None, head: FleetVersion) 
     return tuple(moving)
 
 
-def _moves(item: Pass, followers: tuple[str, ...]) -> Iterator[Move]:
+def _move(item: Pass, followers: tuple[str, ...]) -> Move | None:
     before = item.before.chosen if item.before else frozenset[str]()
     after = item.after.chosen if item.after else frozenset[str]()
     certainty = item.certainty
@@ -83,7 +84,7 @@ def _moves(item: Pass, followers: tuple[str, ...]) -> Iterator[Move]:
     if certainty is not None:
         after = certainty.certain
     if before == after and not is_open:
-        return
+        return None
     left, joined = tuple(sorted(before - after)), tuple(sorted(after - before))
     if certainty is not None and is_open and item.after is not None:
         reason = f"{_whys(item, item.after)}: {len(certainty.possible)} clusters could be selected"
@@ -92,7 +93,7 @@ def _moves(item: Pass, followers: tuple[str, ...]) -> Iterator[Move]:
     else:
         reason = _reason(item, left, joined)
     shown = left[:_SHOWN] if is_open else (*left[:_SHOWN], *joined[:_SHOWN])
-    yield Move(
+    return Move(
         application=item.placement,
         followers=followers,
         origin=left,
@@ -141,9 +142,8 @@ def _standing(item: Pass, cluster: str) -> Standing:
         kind, _, score = name.partition("/")
         cells = item.unknown.get(score.partition("/")[0], {}) if kind == "AddOn" else {}
         cell = cells.get(cluster) if is_ranked and name in new else None
-        (weight_before, before), (weight_after, after) = (
-            found.get(name, (None, None)) for found in (old, new)
-        )
+        weight_before, before = old.get(name, (None, None))
+        weight_after, after = new.get(name, (None, None))
         terms.append(
             Term(
                 name=name,

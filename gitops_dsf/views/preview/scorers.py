@@ -1,6 +1,6 @@
 """What a change does to an object's fields, and to each scorer: clusters, and whether scores are known."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -13,10 +13,6 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.fleet import FleetVersion
 
 _PLACES: Final = frozenset({"configURL", "host", "query"})
-
-
-ABSENT: Final = None
-"""A missing field. Kubernetes drops nulls, so null counts as missing."""
 
 
 class FieldChange(Struct, frozen=True, kw_only=True):
@@ -204,8 +200,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     common = base.cluster_names & head.cluster_names if base else frozenset[str]()
     sent_before = set(credentials_of(before, base))
     sent_now = [item for item in sorted(credentials_of(after, head)) if item not in sent_before]
-    changed = fields or sent_now or shift.elsewhere or (ran ^ runs) & common
-    if not changed and before and after:
+    if before and after and not (fields or sent_now or shift.elsewhere or (ran ^ runs) & common):
         return
     yield ScorerChange(
         name=name,
@@ -246,18 +241,17 @@ def credentials_of(item: EffectiveScorer | None, fleet: FleetVersion | None) -> 
 
 def _spec(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:
     """The effective fields as the hub sees them, so that a changed lock counts like an edited scorer."""
-    if item is None or fleet is None:
-        return {}
-    spec: dict[str, Any] = rendered(item, fleet.resolved.repository)["spec"]
-    return spec
+    return {} if item is None or fleet is None else rendered(item, fleet.resolved.repository)["spec"]
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
     """Returns the leaves that differ, in order of path."""
     old, new = dict(_leaves(before, "")), dict(_leaves(after, ""))
-    changed = (path for path in sorted({*old, *new}) if old.get(path, ABSENT) != new.get(path, ABSENT))
+    # Kubernetes drops nulls, so null counts as missing.
     return tuple(
-        FieldChange(path=path, before=old.get(path, ABSENT), after=new.get(path, ABSENT)) for path in changed
+        FieldChange(path=path, before=old.get(path), after=new.get(path))
+        for path in sorted({*old, *new})
+        if old.get(path) != new.get(path)
     )
 
 
@@ -265,12 +259,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from _leaves(item, f"{path}.{key}" if path else str(key))
-    elif (
-        isinstance(value, Sequence)
-        and not isinstance(value, str)
-        and value
-        and all(isinstance(item, Mapping) for item in value)
-    ):
+    elif isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
         titles = [_title(item) for item in value]
         for index, item in enumerate(value):
             # If titles were not unique, one item would hide another.
