@@ -6,7 +6,6 @@ newer").
 
 import re
 import tomllib
-from datetime import date
 from pathlib import Path
 
 from gitops_dsf.argocd import api
@@ -143,16 +142,3 @@ def test_the_recorded_runs_are_of_the_pinned_versions() -> None:
     _, _, after = (ROOT / "docs/start/upgrade.md").read_text("utf-8").partition(runrecord.HEAD)
     rows = [tuple(row.strip("| ").split(" | ")) for row in after.partition("\n\n")[0].splitlines()]
     assert [row[:3] for row in rows] == [runrecord.versions(NEWEST), runrecord.versions(OLDEST_RUN)]
-
-
-def test_a_run_replaces_the_row_of_its_argocd() -> None:
-    day, counts = date(2030, 1, 2), {"passed": 340, "failed": 1, "skipped": 16}
-    page = f"text\n\n{runrecord.HEAD}| v0.1.0 | v1.0.0 | v1.30.0 | 2029-12-31 | 3 | 0 | 4 |\n\nmore\n"
-    for families in (NEWEST, OLDEST_RUN, NEWEST):
-        page = runrecord.recorded(page, families=families, day=day, counts=counts)
-    rows = [
-        f"| {' | '.join(runrecord.versions(families))} | 2030-01-02 | 340 | 1 | 16 |\n"
-        for families in (NEWEST, OLDEST_RUN)
-    ]
-    kept = "| v0.1.0 | v1.0.0 | v1.30.0 | 2029-12-31 | 3 | 0 | 4 |\n"
-    assert page == f"text\n\n{runrecord.HEAD}{rows[0]}{rows[1]}{kept}\nmore\n"

@@ -64,17 +64,6 @@ def test_generated_files_are_fresh(generated: Callable[[], Mapping[str, str]], f
     )
 
 
-def json_files() -> list[Path]:
-    return sorted(SCHEMAS.rglob("*.json"))
-
-
-@pytest.mark.parametrize("path", json_files(), ids=lambda path: str(path.relative_to(SCHEMAS)))
-def test_every_schema_is_valid_draft_2020_12(path: Path) -> None:
-    schema = json.loads(path.read_text("utf-8"))
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    jsonschema.Draft202012Validator.check_schema(schema)
-
-
 def test_every_authored_kind_has_a_schema() -> None:
     assert {kind_file(*key) for key in KINDS} | {"document.json"} == {
         path.name for path in (SCHEMAS / "json").iterdir()

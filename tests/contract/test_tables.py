@@ -2,14 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import promql_parser
-
-from dsf_agent.errors import Reason
-from dsf_agent.metrics import Metrics
 from dsf_scorer.command import create
 from gitops_dsf.argocd.gotemplate.plain import PLAIN
 from gitops_dsf.diagnostics.codes import CODES
@@ -83,29 +77,3 @@ def test_the_page_about_scoring_apis_explains_every_file_of_a_project(tmp_path: 
     rows = re.findall(r"^\| (`.+?) \|", text_of("scores/scoring-apis.md"), re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(.+?)`", row)}
     assert named == files - {"README.md", "pyproject.toml"}
-
-
-def test_the_page_about_scoring_apis_asks_metrics_and_names_reasons_of_the_agent() -> None:
-    page = text_of("scores/scoring-apis.md")
-    queries = re.findall(r"^\| .+ \| `(\w+[ (].*\(.*)` \|$", page, re.MULTILINE)
-    assert len(queries) == 2
-    known = {
-        f"{name}{suffix}"
-        for name in Metrics(cluster="c").registry._names_to_collectors
-        for suffix in ("", "_total", "_bucket")
-    }
-    assert all(set(metrics(promql_parser.parse(query))) <= known for query in queries)
-    _, _, table = page.partition("| what is wrong |")
-    cells = re.findall(r"^\| .+? \| (.+) \| (.+) \|$", table, re.MULTILINE)
-    said = {reason for row in cells for cell in row for reason in re.findall(r"`([a-z_]+)`", cell)}
-    assert said - {"reason"} <= {str(reason) for reason in Reason}
-    assert "tls" in said
-
-
-def metrics(tree: Any) -> Iterator[str]:
-    if type(tree).__name__ == "VectorSelector":
-        yield tree.name
-    parts = (getattr(tree, part, None) for part in ("expr", "lhs", "rhs", "vector_selector"))
-    for child in (*(getattr(tree, "args", None) or ()), *parts):
-        if child is not None:
-            yield from metrics(child)

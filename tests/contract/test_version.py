@@ -11,12 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import dsf_agent
-import dsf_scorer
-import dsf_wire
-import gitops_dsf
-from gitops_dsf.repository.model.reconciler import DEFAULT_RECONCILER_IMAGE
-from gitops_dsf.repository.model.repository import DEFAULT_IMAGE
 from tools import version
 
 ROOT = Path(__file__).parents[2]
@@ -83,14 +77,6 @@ def test_no_line_says_the_version_without_being_a_place() -> None:
     ] == []
 
 
-def test_the_programs_say_it_too() -> None:
-    assert {gitops_dsf.__version__, dsf_wire.__version__, dsf_scorer.__version__, dsf_agent.__version__} == {
-        version.current(ROOT)
-    }
-    assert DEFAULT_IMAGE.endswith(f":{version.current(ROOT)}")
-    assert DEFAULT_RECONCILER_IMAGE.endswith(f":{version.current(ROOT)}")
-
-
 def test_the_distributions_pin_each_other_exactly() -> None:
     """A distribution that runs with another version of its neighbour was tested by nobody."""
     names = version.distributions(ROOT)
@@ -137,22 +123,3 @@ def test_a_bump_leaves_no_old_version_behind(copy: Path, capsys: pytest.CaptureF
     assert saying(copy, NEXT) == set()
     assert saying(copy, AFTER) == changed
     assert {place.version for place in version.places(copy)} == {AFTER}
-
-
-def test_a_place_that_disagrees_is_named(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = copy / "packages/wire/dsf_wire/__init__.py"
-    text = file.read_text("utf-8")
-    file.write_text(re.sub(r'(__version__ = )".*"', r'\1"0.0.9"', text), "utf-8")
-    assert version.main([], root=copy) == 1
-    assert "packages/wire/dsf_wire/__init__.py:3: 0.0.9\n" in capsys.readouterr().out
-    file.write_text(text, "utf-8")
-
-
-@pytest.mark.parametrize("wrong", ["1.2", "v1.2.0", "1.2.0-rc1", ""])
-def test_what_is_no_version_changes_nothing(
-    copy: Path, wrong: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = version.current(copy)
-    assert version.main([wrong], root=copy) == 2
-    assert "write three numbers" in capsys.readouterr().err
-    assert version.current(copy) == before

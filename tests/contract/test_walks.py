@@ -17,7 +17,6 @@ import dsf_scorer
 from dsf_scorer.command import create
 from gitops_dsf.cli.main import main
 from gitops_dsf.cli.scaffold import scaffold
-from gitops_dsf.repository.model.series_values import expand
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tests.support.initflags import NAMED
@@ -161,15 +160,6 @@ def test_the_tests_of_the_preview_page_pass_and_fail_as_shown(fleet: Path) -> No
     done = gitops_dsf(*shlex.split(command)[1:], cwd=fleet)
     assert done.returncode == 1
     shown(done.stdout.splitlines(), expected, command)
-
-
-def test_the_notation_of_series_means_what_the_table_says() -> None:
-    rows = re.findall(
-        r"^\| `([^`]+)` \| ([-\d ]+)(?:: a value[^|]*\||\|)", PREVIEW.read_text("utf-8"), re.MULTILINE
-    )
-    assert len(rows) == 2
-    for written, values in rows:
-        assert list(expand(written)) == [float(value) for value in values.split()]
 
 
 def delivered(title: str) -> list[Any]:

@@ -164,31 +164,6 @@ def test_the_pipeline_on_github_from_clone_to_comment(
     assert not change.ran.exists(), "a file of the pull request ran as a module of Python"
 
 
-@pytest.mark.real_time
-def test_the_pipeline_on_gitlab_from_clone_to_comment(
-    pipeline_programs: Path, change: Change, gitlab: GitLabServer
-) -> None:
-    pipeline = yamlfast.load((change.folder / ".gitlab-ci.yml").read_text("utf-8"))
-    before = pipeline["default"]["before_script"]
-    assert "-r requirements.txt" in before[0]
-    run_job([*before, *pipeline["check"]["script"]], change.folder, pipeline_programs, change.gitlab(gitlab))
-    (note,) = gitlab.notes
-    assert note["body"].startswith(MARKER)
-    assert "<testsuite" in (change.folder / "tests.xml").read_text("utf-8")
-    git("checkout", "--quiet", "main", folder=change.folder)
-    variables = {
-        "GITLAB_CI": "true",
-        "CI_COMMIT_REF_PROTECTED": "true",
-        "CI_COMMIT_BRANCH": "main",
-        "CI_SERVER_URL": "https://gitlab.test",
-        "CI_PROJECT_PATH": "team/fleet",
-        "GITOPS_DSF_PUSH_TOKEN": TOKEN,
-    }
-    said = run_job([*before, *pipeline["publish"]["script"]], change.folder, pipeline_programs, variables)
-    assert "rendered/ on main is up to date" in said
-    assert not change.ran.exists(), "a file of the merge request ran as a module of Python"
-
-
 def test_on_github_the_own_comment_is_edited_and_no_other(change: Change, github: GitHubServer) -> None:
     """Whoever writes the marker first must not own the preview."""
     (pull,) = github.pulls

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf import __version__
-from gitops_dsf.cli.scaffold import TEMPLATE_NAME, default_name, repo_template, scaffold
+from gitops_dsf.cli.scaffold import TEMPLATE_NAME, default_name, scaffold
 from gitops_dsf.errors import RepositoryError, UsageError
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
@@ -152,18 +152,6 @@ def test_name_and_url_replace_the_templates_everywhere(tmp_path: Path) -> None:
     assert not [path for path, text in texts.items() if TEMPLATE_NAME in text.replace(url, "")]
     assert url in texts[tmp_path / "gitops-dsf.yaml"]
     assert texts[tmp_path / "README.md"].startswith("# emea\n")
-
-
-def test_the_template_pins_this_version() -> None:
-    """Pipelines of a new repository run the gitops-dsf that made it. Hooks run what is installed."""
-    pin = f"gitops-dsf=={__version__}"
-    template = repo_template()
-    for name in ("requirements.txt", "on-request/hashes/requirements.txt"):
-        assert pin in (template / name).read_text("utf-8").splitlines()
-    hooks = yamlfast.load((template / "on-request/pre-commit/.pre-commit-config.yaml").read_text("utf-8"))[
-        "repos"
-    ][0]["hooks"]
-    assert {hook["language"] for hook in hooks} == {"system"}
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path) -> None:

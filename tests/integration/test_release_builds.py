@@ -6,9 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
-import zipfile
-from email.parser import Parser
 from pathlib import Path
 
 import pytest
@@ -48,22 +45,6 @@ def test_the_checksums_are_those_of_the_files(builds: tuple[Path, Path]) -> None
     subprocess.run(["sha256sum", "--check", "--strict", command.SUMS], cwd=builds[0], check=True)
     lines = (builds[0] / command.SUMS).read_text("ascii").splitlines()
     assert len(lines) == len(list(builds[0].iterdir())) - 1
-
-
-def test_wheels_and_sdists_carry_readme_and_licence(builds: tuple[Path, Path]) -> None:
-    for wheel in builds[0].glob("*.whl"):
-        with zipfile.ZipFile(wheel) as opened:
-            (name,) = (one for one in opened.namelist() if one.endswith(".dist-info/METADATA"))
-            metadata = Parser().parsestr(opened.read(name).decode("utf-8"))
-        assert metadata["License-Expression"] == "Apache-2.0"
-        assert metadata["License-File"] == "LICENSE"
-        assert metadata["Description-Content-Type"] == "text/markdown"
-        assert "](docs/" not in str(metadata.get_payload())
-        assert metadata.get_payload()
-    for sdist in builds[0].glob("*.tar.gz"):
-        with tarfile.open(sdist) as opened_sdist:
-            names = {name.partition("/")[2] for name in opened_sdist.getnames()}
-        assert {"LICENSE", "README.md", "pyproject.toml"} <= names, sdist.name
 
 
 def test_the_index_takes_the_metadata(builds: tuple[Path, Path]) -> None:

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from gitops_dsf.ci.publish import HELPER
-from gitops_dsf.cli.scaffold import repo_template, scaffold
+from gitops_dsf.cli.scaffold import scaffold
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
@@ -217,12 +217,3 @@ def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -
     source = application["spec"]["source"]
     assert source["targetRevision"] == branch
     assert any(path.startswith(f"{source['path']}/") for path in fleet.files(branch))
-
-
-def test_actions_are_pinned_by_commit() -> None:
-    workflow = yamlfast.load(
-        (repo_template() / "on-request/github/.github/workflows/gitops-dsf.yaml").read_text("utf-8")
-    )
-    used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
-    assert used
-    assert [action for action in used if len(action.rpartition("@")[2]) != 40] == []

@@ -1,7 +1,5 @@
 """Small hubs for the simulator's tests: dicts as the API server would return them."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,6 +54,15 @@ class Scenario:
         return simulate(self.objects, self.placement, self.now)
 
 
+def documents(scenario: Mapping[str, Any]) -> list[Object]:
+    """The objects of a scenario."""
+    return [
+        {"apiVersion": f"{GROUP}/v1", "kind": kind, **document}
+        for part, kind in KINDS.items()
+        for document in ([scenario[part]] if part == "placement" else scenario[part])
+    ]
+
+
 def oracle(family: str) -> Iterator[Scenario]:
     """The scenarios of `edge` or `random`."""
     files = [ORACLE / f"{family}.{part}.jsonl.gz" for part in ("scenarios", "verdicts")]
@@ -63,14 +70,10 @@ def oracle(family: str) -> Iterator[Scenario]:
         for scenario, verdict in zip(
             map(msgspec.json.decode, scenarios), map(msgspec.json.decode, verdicts), strict=True
         ):
-            documents = []
-            for part, kind in KINDS.items():
-                found = [scenario[part]] if part == "placement" else scenario[part]
-                documents += [{"apiVersion": f"{GROUP}/v1", "kind": kind, **document} for document in found]
             metadata = scenario["placement"]["metadata"]
             yield Scenario(
                 scenario["name"],
-                tuple(documents),
+                tuple(documents(scenario)),
                 f"{metadata['namespace']}/{metadata['name']}",
                 scenario.get("now", NOW),
                 verdict,

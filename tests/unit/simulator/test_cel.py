@@ -6,8 +6,6 @@ said of each cluster: true, false, error or "not a bool", or that the compiler r
 simulator is the same or Unsupported; nothing else.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """CEL expressions near the limits: which are answered, which are refused, and what the message says."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One case on each side of limits that the other tests do not come near."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
@@ -19,11 +17,11 @@ from gitops_dsf.simulator import (
     simulate,
 )
 from gitops_dsf.simulator.cel import limits
-from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker, Mistake
+from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.scores import DEEPEST_JSON, parse_json
 from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, add_up, go_int64
-from gitops_dsf.simulator.quantity import QuantityError, from_json, parse, pow10
+from gitops_dsf.simulator.quantity import QuantityError, parse, pow10
 from tests.unit.simulator.hub import (
     GROUP,
     NOW,
@@ -115,26 +113,6 @@ def test_the_limit_of_json(count: int, answered: bool) -> None:
     else:
         with pytest.raises(CelUnsupported, match=f"more than {DEEPEST_JSON} brackets"):
             parse_json(text)
-
-
-@pytest.mark.parametrize(
-    ("error", "mistake"),
-    [
-        ("INVALID_ARGUMENT: too bad\nand\nmore", Mistake(None, "too bad")),
-        ("ERROR: <input>:2:1: too short", Mistake(4, "too short")),
-    ],
-    ids=["without a place", "after the end"],
-)
-def test_the_place_of_an_odd_mistake(monkeypatch: pytest.MonkeyPatch, error: str, mistake: Mistake) -> None:
-    class Environment:
-        def compile(self, _: str) -> object:
-            raise RuntimeError(error)
-
-    checker = Checker()
-    monkeypatch.setattr(checker, "_environment", Environment())
-    with pytest.raises(CelSyntaxError) as caught:
-        checker.check("true")
-    assert caught.value.mistakes == (mistake,)
 
 
 METADATA = {
@@ -337,11 +315,6 @@ def test_equality_is_that_of_the_value(text: str, other: str) -> None:
     """Two spellings of a number are equal and hash alike."""
     assert parse(text) == parse(other)
     assert hash(parse(text)) == hash(parse(other))
-
-
-def test_manifest_numbers_are_quantities() -> None:
-    """YAML numbers count as their text."""
-    assert [str(from_json(value)) for value in (8, 0.5, " 2 ")] == ["8", "500m", "2"]
 
 
 @pytest.mark.parametrize("text", ["", "x", "1e" + "9" * 30, "1 Gi", "0x10"])

@@ -1,7 +1,5 @@
 """Why in, why out, and the nearest score that flips it."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

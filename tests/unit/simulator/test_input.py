@@ -1,7 +1,5 @@
 """Input that no hub could hold: one exception type, with what, where and what instead."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Any

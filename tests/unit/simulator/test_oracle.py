@@ -1,19 +1,21 @@
-"""The simulator against the verdicts of OCM's own scheduler and controller, field by field.
+"""The simulator against the verdicts of OCM's own scheduler and controller, field by field; and against its
+Schedule() on random hubs: CEL, taints with times, resources, mistakes of all kinds.
 
 Compared as tests/data/oracle/placement/README.md says: filters as sets, prioritizers as a multiset,
 everything else exactly. Not comparable, because Go's map order decides there: the order of clusters in a
 warning, which of two warnings remains, and which prioritizers ran before one of them failed.
 """
 
-from __future__ import annotations
-
+import gzip
 import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from gitops_dsf.simulator import Verdict
-from tests.unit.simulator.hub import Scenario, oracle, plain
+import msgspec
+
+from gitops_dsf.simulator import Outcome, Verdict, simulate
+from tests.unit.simulator.hub import ORACLE, Scenario, documents, oracle, plain
 
 SCENARIOS = [*oracle("edge"), *oracle("random")]
 WARNING, ERROR = 1, 2
@@ -84,3 +86,56 @@ def test_clusters_dropped_have_a_reason() -> None:
             left = set(list(verdict.filters.values())[-1])
             assert set(verdict.candidates) - left == set(verdict.dropped)
             assert all(drop.reason for drop in verdict.dropped.values())
+
+
+CASES: list[dict[str, Any]] = [
+    msgspec.json.decode(line)
+    for line in gzip.decompress((ORACLE / "scheduler.jsonl.gz").read_bytes()).decode().splitlines()
+]
+
+
+def verdict_of(scenario: Mapping[str, Any]) -> Verdict:
+    objects = documents({**scenario, "clusterSets": scenario["sets"]})
+    return simulate(objects, f"ns/{scenario['placement']['metadata']['name']}", scenario["now"])
+
+
+def shown(verdict: Verdict) -> dict[str, Any]:
+    """The simulator's verdict in the shape of the oracle's."""
+    if verdict.panic is not None:
+        return {"panic": verdict.panic}
+    if verdict.outcome is Outcome.FAILED:
+        return {"err": verdict.sync_error}
+    data = plain(verdict)
+    return {
+        "clusterSets": data["clusterSets"],
+        "filters": data["filters"],
+        "prioritizers": sorted(data["prioritizers"], key=lambda found: json.dumps(found, sort_keys=True))
+        or None,
+        "scores": data["scores"],
+        "ranked": data["ranked"],
+        "unscheduled": data["unscheduled"],
+        "statusCode": data["statusCode"],
+        "requeue": "requeueAt" in data,
+    }
+
+
+def scheduled_differences(case: Mapping[str, Any]) -> list[str]:
+    """A text for each field of the verdict that is another one."""
+    want = {key: value for key, value in case["verdict"].items() if key != "statusMessage"}
+    got = shown(verdict_of(case["scenario"]))
+    if want.get("prioritizers") == []:
+        want["prioritizers"] = None
+    if want.get("statusCode") == ERROR:
+        want.pop("prioritizers")
+        got.pop("prioritizers")
+    return [
+        f"{key}:\n    OCM says       {want.get(key)}\n    simulator says {got.get(key)}"
+        for key in sorted(want.keys() | got.keys())
+        if want.get(key) != got.get(key)
+    ]
+
+
+def test_agrees_with_schedule() -> None:
+    """Every field that Schedule() returns."""
+    found = {number: lines for number, case in enumerate(CASES) if (lines := scheduled_differences(case))}
+    assert not found, "\n  ".join(f"{number} differs in {line}" for number in found for line in found[number])
