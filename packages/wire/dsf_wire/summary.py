@@ -46,7 +46,9 @@ class ConfigMapRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClientSecret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A Secret in the agent's namespace with an OAuth2 client's identifier and secret, and their keys."""
+    """A Secret in the agent's namespace with the identifier and the secret of an OAuth2 client, and their
+    keys in it.
+    """
 
     name: str
     client_id_key: str = msgspec.field(name="clientIDKey")
@@ -71,7 +73,9 @@ NEEDS_NEWER_AGENT: Final = "(needs a newer agent)"
 
 
 class EndpointAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What upstream's token Secret cannot say: a private CA, the pod's own token, a token server's token."""
+    """What upstream's name and key of a token Secret cannot say: a private CA, the pod's own token, or a
+    token that a token server issues.
+    """
 
     ca_config_map_ref: ConfigMapRef | None = None
     service_account_token: bool = False
@@ -119,7 +123,9 @@ class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class ClusterLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The label of series that names their cluster, or has the value of its ``claim`` or ``label``."""
+    """The label of series that names their cluster. Its value is the cluster's name, or with ``claim`` or
+    ``label`` the value of that claim or label of the ManagedCluster.
+    """
 
     name: str
     claim: str = ""
@@ -134,7 +140,9 @@ class ClusterLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints whole URLs."""
+    """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are
+    whole URLs.
+    """
 
     name: str
     score_name: str
