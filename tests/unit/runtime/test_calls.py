@@ -61,13 +61,6 @@ async def test_a_host_that_answers_no_connection_is_not_reachable() -> None:
     assert str(raised.value) == f"{url} cannot be reached (no connection in time)"
 
 
-def test_an_answer_that_does_not_end_is_a_timeout() -> None:
-    with pytest.raises(CallFault) as raised, as_call_faults(url="http://host/scoring", seconds=30):
-        raise httpx.ReadTimeout("")
-    assert raised.value.kind is FailureKind.TIMEOUT
-    assert str(raised.value) == "http://host/scoring gave no complete answer within 30 s"
-
-
 BIG = 1 << 20
 
 
@@ -105,16 +98,6 @@ async def test_a_head_has_a_limit(data: bytes, most: int) -> None:
         assert "a head of more than" in str(error)
         counted = len(passed) if most == HEAD_BYTES else passed.count(b"\n")
         assert most < counted <= most + PIECE
-
-
-async def test_a_body_of_many_lines_is_no_head() -> None:
-    data = b"HTTP/1.1 200 OK\r\n\r\n" + b"{\n" * 4 * HEAD_LINES
-    stream = HeadStream(Peer(data))
-    found = await stream.read(BIG)
-    stream.ended(framed=False)
-    while piece := await stream.read(BIG):
-        found += piece
-    assert found == data
 
 
 async def test_bodies_come_in_pieces_of_their_own_size() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dsf_wire import dimension
 
-LABELS = {"node": "n1", "pod": "p1"}
+LABELS = {"node": "n1", "pod": "p1", "meta": "${pod}"}
 
 
 @pytest.mark.parametrize(
@@ -20,19 +20,13 @@ LABELS = {"node": "n1", "pod": "p1"}
         ("${node};${app};${pod}", "n1;;p1"),
         ("${unknown}-${node}", "${unknown}-n1"),
         ("plain $node", "plain $node"),
+        ("${meta}", "${pod}"),
         ("${node", "${node"),
     ],
 )
 def test_fill(template: str, name: str) -> None:
-    assert dimension.fill(template, cluster="c1", score_name="s", labels=LABELS) == name
-
-
-def test_a_value_that_looks_like_a_placeholder_stays() -> None:
     """One pass: what a label holds is never filled again."""
-    assert (
-        dimension.fill("${node}", cluster="c", score_name="s", labels={"node": "${pod}", "pod": "p"})
-        == "${pod}"
-    )
+    assert dimension.fill(template, cluster="c1", score_name="s", labels=LABELS) == name
 
 
 @pytest.mark.parametrize(
@@ -49,23 +43,6 @@ def test_a_value_that_looks_like_a_placeholder_stays() -> None:
 def test_fixed_name(template: str, fixed: str | None) -> None:
     """Only a format that no label or cluster decides has one name everywhere."""
     assert dimension.fixed_name(template, score_name="s") == fixed
-
-
-@pytest.mark.parametrize(
-    ("template", "name"),
-    [
-        ("${node}-x", "n1-y"),
-        ("", "other"),
-        ("a${node}a", "a"),
-        ("ab${node}bc", "abc"),
-        ("${node}x${pod}x", "x"),
-        ("${node}x${pod}", "ab"),
-        ("${node}x${pod}y${app}", "ax"),
-        ("${node}x${pod}y${app}", "yx"),
-    ],
-)
-def test_what_cannot_be_yielded(template: str, name: str) -> None:
-    assert not dimension.can_yield(template, name, score_name="s")
 
 
 def test_many_placeholders_are_matched_in_no_time() -> None:

@@ -6,14 +6,10 @@ from dsf_wire.headers import name_fault, value_fault
 from dsf_wire.summary import Header, SecretRef
 
 
-@pytest.mark.parametrize("name", ["X-Scope-OrgID", "THANOS-TENANT", "cookie", "a", "x_1.2~!#$%&'*+^`|"])
-def test_a_header_that_can_be_added(name: str) -> None:
-    assert name_fault(name) == ""
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        *((name, "") for name in ("X-Scope-OrgID", "THANOS-TENANT", "cookie", "a", "x_1.2~!#$%&'*+^`|")),
         ("", "'' is not the name of a header"),
         ("X Org", "'X Org' is not the name of a header"),
         ("X-Org:", "'X-Org:' is not the name of a header"),
@@ -27,18 +23,15 @@ def test_a_header_that_can_be_added(name: str) -> None:
         *((name, "concerns a single connection") for name in ("Proxy-Authorization", "proxy-connection")),
     ],
 )
-def test_a_header_that_cannot_be_added(name: str, words: str) -> None:
+def test_the_name_of_a_header(name: str, words: str) -> None:
     assert words in name_fault(name)
-
-
-@pytest.mark.parametrize("value", ["a", "team a|team b", "!~"])
-def test_a_value_of_a_header(value: str) -> None:
-    assert value_fault(value) == ""
+    assert bool(words) == bool(name_fault(name))
 
 
 @pytest.mark.parametrize(
     ("value", "words"),
     [
+        *((value, "") for value in ("a", "team a|team b", "!~")),
         ("", "the value is empty"),
         ("s3cret\n", "line break"),
         ("s3cret\r\nHost: x", "line break"),
@@ -51,6 +44,7 @@ def test_a_value_of_a_header(value: str) -> None:
 def test_a_value_that_no_header_can_have_is_not_repeated(value: str, words: str) -> None:
     fault = value_fault(value)
     assert words in fault
+    assert bool(words) == bool(fault)
     assert "s3cr" not in fault
 
 

@@ -48,11 +48,6 @@ def test_offsets_point_at_the_parts(text: str) -> None:
         assert part.text == part.text.strip() != ""
 
 
-@given(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=5))
-def test_joining_and_splitting_is_the_identity(names: list[str]) -> None:
-    assert [part.text for part in query.split(";".join(names))] == names
-
-
 def test_a_query_names_measures_in_order() -> None:
     query = ' cpu_available_ratio ; extended_available{resource="nvidia.com/gpu"};node_ready{}; '
     assert select(query) == (

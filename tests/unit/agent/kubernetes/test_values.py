@@ -18,12 +18,11 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.stage import BATCH_SERIES, KubernetesSource
 from dsf_agent.kubernetes import cluster, objects
 from dsf_agent.kubernetes.cluster import Labelled
-from dsf_agent.kubernetes.objects import MOST, NANOS, NodeUsage, Pod, PodSpec, PodStatus, effective, nanos
+from dsf_agent.kubernetes.objects import MOST, NANOS, Pod, PodSpec, PodStatus, effective, nanos
 from dsf_agent.kubernetes.values import Sample, Totals, samples
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import MEASURES, Selection, selection
 from dsf_wire.summary import Summary
-from gitops_dsf.simulator import quantity
 from tests.support.agent.clusterobjects import node, pod
 
 
@@ -201,16 +200,6 @@ def test_nothing_is_kept_of_a_node_without_pods() -> None:
     assert found.requested("a") == {}
 
 
-def test_a_list_of_usage_may_be_empty() -> None:
-    def read(answer: bytes) -> dict[str, NodeUsage]:
-        return objects.usage(msgspec.json.decode(answer, type=objects.NodeMetricsList))
-
-    assert read(b'{"items": null}') == {}
-    assert read(b'{"items": [{"metadata": {"name": "a"}, "usage": {"cpu": "5m"}}]}') == {
-        "a": {"cpu": NANOS // 200}
-    }
-
-
 def test_a_pod_whose_requests_are_no_quantities_cannot_be_read() -> None:
     with pytest.raises(ValueError, match="'a lot' is not a quantity"):
         objects.pod(raw(pod("bad", on="a", cpu="a lot")))
@@ -369,18 +358,3 @@ def test_quantities_are_read_exactly(text: str, amount: int) -> None:
 def test_other_text_is_no_quantity(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         nanos(text)
-
-
-_NUMBERS = st.from_regex(r"[+-]?([0-9]{1,12}(\.[0-9]{0,12})?|\.[0-9]{1,12})", fullmatch=True)
-_SUFFIXES = st.sampled_from(
-    ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-2"]
-)
-
-
-@given(number=_NUMBERS, suffix=_SUFFIXES)
-def test_both_readers_of_quantities_agree(number: str, suffix: str) -> None:
-    """The simulator has a reader of its own, with Go's rounding. Both agree below 2^63."""
-    text = number + suffix
-    other = quantity.parse(text).value
-    if abs(other) < 2**62:
-        assert Fraction(nanos(text), NANOS) == other
