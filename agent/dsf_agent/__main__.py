@@ -1,0 +1,7 @@
+"""``python -m dsf_agent``."""
+
+import sys
+
+from dsf_agent.main import main
+
+sys.exit(main())
