@@ -116,15 +116,6 @@ def test_the_last_move_of_an_application_is_explained_below_all(
     assert shown.out == explained
 
 
-def test_the_record_of_a_past_move(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    at = ["--at", "2026-06-01T04:00:00Z", "-o", "json"]
-    assert main(["log", "portal", "--journal", str(journal), *at]) == 0
-    printed = capsys.readouterr().out
-    assert check_output(["log", "-o", "json"], printed)
-    (found,) = json.loads(printed)["records"]
-    assert (found["number"], found["from"], found["to"]) == (2, ["eu-1"], ["eu-2"])
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -292,24 +292,6 @@ def test_a_token_that_was_withdrawn_is_replaced_within_the_probe(
         assert logins.issued == 3
 
 
-def test_a_token_in_a_file_is_read_again_by_the_next_probe(server: PageServer, tmp_path: Path) -> None:
-    valid = "s3cret-value-1"
-    server.pages["/config"] = gate(lambda: valid)
-    folder = put(tmp_path / "secrets", "api", token=valid)
-    page = config_page(on_hub(server.url, TOKEN), ("127.0.0.1",))
-
-    async def go() -> None:
-        nonlocal valid
-        async with Fetcher(secrets=folder) as fetcher:
-            assert isinstance(await fetcher.get(page), Page)
-            valid = "s3cret-value-2"
-            assert isinstance(await fetcher.get(page), Fault)
-            put(folder, "api", token=valid)
-            assert isinstance(await fetcher.get(page), Page)
-
-    asyncio.run(go())
-
-
 @pytest.mark.parametrize(
     ("url", "scoring", "allowed", "sent"),
     [

@@ -36,16 +36,6 @@ def verb(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_page_that_would_crash_the_parser_is_refused(repository: Repository, server: PageServer) -> None:
-    for name in ("escapes", "comments"):
-        server.pages[f"/{name}"] = says(**page(name=name, query=DEEP[name]))
-        repository.scorer(name, f"{server.url}/{name}")
-    done = verb(repository.root, "sync")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert (done.stdout + done.stderr).count("PromQL: more than") == 2
-    assert not (repository.root / "locks").exists()
-
-
 def test_a_query_that_would_crash_the_parser_is_a_finding(repository: Repository) -> None:
     for name, query in DEEP.items():
         written(repository, query, name=name.replace(" ", "-"))

@@ -1,10 +1,12 @@
 """The order of records does not depend on clocks."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from gitops_dsf.hub.flapping import Change
-from gitops_dsf.journal.record import ScoreChange
-from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
+from gitops_dsf.journal.record import Record, ScoreChange
+from gitops_dsf.journal.timeline import by_placement, changes, in_order, recent, times, values_at
 from tests.support.journalrecords import AT, record
 
 
@@ -44,3 +46,23 @@ def test_an_application_is_found_by_any_of_its_names() -> None:
     found = record(applications=("portal-eu",))
     assert all(found.is_about(name) for name in ("portal", "argocd/portal", "portal-eu"))
     assert not any(found.is_about(name) for name in ("argocd", "shop", "kube/portal"))
+
+
+def told(number: int, **scores: int) -> Record:
+    changes = tuple(
+        ScoreChange(name="AddOn/cpu/cpu", cluster=name, after=value) for name, value in scores.items()
+    )
+    return record(number, at=datetime.fromtimestamp(number, UTC), scores=changes)
+
+
+RECORDS = [told(1, a=1, b=2), told(2, a=3), told(3, b=4), told(4, a=5)]
+
+
+@pytest.mark.parametrize(
+    ("since", "most", "kept"),
+    [(0, 9, [1, 2, 3, 4]), (3, 9, [3, 4]), (99, 9, [4]), (0, 2, [3, 4]), (3, 1, [4])],
+)
+def test_scores_of_forgotten_records_stay(since: float, most: int, kept: list[int]) -> None:
+    found = recent(RECORDS, since=since, most=most)
+    assert [each.number for each in found] == kept
+    assert list(values_at(found)) == list(values_at(RECORDS))[-len(kept) :]

@@ -56,11 +56,7 @@ def herd(
 
 
 def situation(
-    found: tuple[HubState, dict[str, Paced]],
-    *,
-    pace: Pace = PACE,
-    moves: Sequence[Move] = (),
-    **more: Any,
+    found: tuple[HubState, dict[str, Paced]], *, pace: Pace = PACE, moves: Sequence[Move] = (), **more: Any
 ) -> Situation:
     """The herd under a pace."""
     state, paced = found

@@ -188,13 +188,6 @@ def test_waves_of_a_herd_end_evenly() -> None:
     assert max(left.values()) - min(left.values()) <= 4
 
 
-def test_waves_wait_for_cooldown_and_end() -> None:
-    """A demand of 0 moves all twenty to the best cluster, one for each wave."""
-    shown = [wave.moves for wave in waves(situation(herd(FOUR, TWENTY)))]
-    assert len(shown) == 20
-    assert {wish.target for wave in shown for wish in wave} == {"c2"}
-
-
 @pytest.mark.parametrize(
     ("phase", "expected"),
     [
@@ -240,12 +233,6 @@ def test_a_range_measures_a_move_little_by_little(elapsed: float, share: float) 
     ended = MOVE.entered(Phase.ENDED, 1000.0)
     assert unmeasured(ended, TERM, now=1000.0 + elapsed) == pytest.approx(share)
     assert unmeasured(MOVE, TERM, now=1000.0 + elapsed) == 1.0, "nothing is measured while it is under way"
-
-
-def test_a_score_of_the_present_measures_at_once() -> None:
-    """After the delay it shows everything."""
-    term, ended = Term("r", "free", 1, demand=10, delay=60), MOVE.entered(Phase.ENDED, 0.0)
-    assert [unmeasured(ended, term, now=at) for at in (59, 60)] == [1.0, 0.0]
 
 
 def test_the_target_is_assumed_lower_and_the_source_higher() -> None:

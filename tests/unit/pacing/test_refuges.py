@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from gitops_dsf.hub.objects import Toleration
-from gitops_dsf.pacing.refuges import by_lost_cluster, plan_refuges
+from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.refuges import by_lost_cluster, drawn_by, items_of, moving_in, plan_refuges, writes
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState
 from tests.unit.pacing.fleet import MOMENT, herd
@@ -132,3 +133,33 @@ def test_the_plan_by_lost_cluster() -> None:
     refuges = {"ns/a": "c3", "ns/b": "c2", "ns/c": "c1", "ns/d": "c9"}
     decided = {"ns/a": ("c1", "c2"), "ns/b": ("c1",), "ns/c": ("c1",)}
     assert by_lost_cluster(refuges, decided) == {"c1": {"ns/a": "c3", "ns/b": "c2"}, "c2": {"ns/a": "c3"}}
+
+
+MOVE = Move(placement="ns/a", source="c1", target="c2", since=0)
+
+
+def test_items_of_a_move() -> None:
+    """Only until OCM has followed."""
+    assert items_of([MOVE], {}) == {"c1": {"ns/a": -100}, "c2": {"ns/a": 50}}
+    for phase in (Phase.HANDOVER, Phase.WITHDRAWN, Phase.ENDED):
+        assert items_of([MOVE.entered(phase, 1)], {}) == {}
+
+
+def test_a_placement_is_drawn_before_it_is_pushed() -> None:
+    """And no longer pushed before it is no longer drawn: in between it stays where it is."""
+    wanted = items_of([MOVE], {})
+    assert writes({}, wanted) == [("c2", {"ns/a": 50}), ("c1", {"ns/a": -100})]
+    assert writes(wanted, {}) == [("c1", {}), ("c2", {})]
+    assert writes(wanted, wanted) == []
+
+
+def test_refuges_are_read_back() -> None:
+    """They survive a restart. A cluster that is left is none."""
+    assert drawn_by(items_of([MOVE], {"ns/b": "c3"})) == {"ns/a": "c2", "ns/b": "c3"}
+    assert drawn_by({"c1": {"ns/b": 50}, "c2": {"ns/b": 50}}) == {"ns/b": "c1"}, "between two writes"
+
+
+def test_a_move_is_carried_out_by_the_item_that_pushes() -> None:
+    """The other one moves nothing alone, and may be a refuge."""
+    assert moving_in({"c1": {"ns/a": -100}}, [MOVE]) == {"ns/a"}
+    assert moving_in({"c0": {"ns/a": -100}, "c2": {"ns/a": 50}}, [MOVE]) == set()

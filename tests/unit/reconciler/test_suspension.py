@@ -46,16 +46,6 @@ def breaker() -> CircuitBreaker:
     return CircuitBreaker(quorum_percent=50, hold=HOLD)
 
 
-def test_down_for_a_while_and_a_quorum() -> None:
-    it = breaker()
-    assert it.decide([state()], NONE, 0.0) == {}
-    assert it.decide([state()], NONE, HOLD - 1) == {}
-    assert it.decide([state()], NONE, HOLD) == {
-        "cpu_score": "the hub's probes have failed for 90 s, and 3 of 4 clusters with a running agent have no"
-        " fresh score"
-    }
-
-
 def test_a_score_without_a_scoring_api_is_lifted_and_never_suspended() -> None:
     """Its scorer had an API when it was suspended, and no probe will ever answer for it now."""
     it, without = breaker(), state(health=None, scoring={"type": "Query", "params": {"name": "cpu_score"}})

@@ -71,12 +71,7 @@ def scene(hub: ObjectHub, tmp_path: Path) -> Iterator[ProposalHub]:
             files[f"clusters/c{number}.yaml"] = cluster(f"c{number}")
         repository.commit(dict(files))
         found = ProposalHub(
-            hub=hub,
-            server=server,
-            repository=repository,
-            pages=pages,
-            secret=secret,
-            work=tmp_path / "work",
+            hub=hub, server=server, repository=repository, pages=pages, secret=secret, work=tmp_path / "work"
         )
         for number in range(1, 6):
             found.joins(f"c{number}")

@@ -102,10 +102,7 @@ async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: Leader
     hub.score("c1")
     hub.masks('[{"clusterName": "c2", "scoreName": "cpu"}]')
     await leader.once()
-    assert hub.condition("cpu")[1:] == (
-        "Fresh",
-        "fresh on 1 cluster; not published yet on 1 cluster (new)",
-    )
+    assert hub.condition("cpu")[1:] == ("Fresh", "fresh on 1 cluster; not published yet on 1 cluster (new)")
     hub.masks("[]")
     await leader.once()
     assert hub.condition("cpu")[2] == "fresh on 1 cluster; not published yet on 2 clusters (c2, new)"
