@@ -1,7 +1,7 @@
 """The input of the checks, a hub's objects at one moment, and what they say of it: findings."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -142,6 +142,12 @@ def version_of(workload: Object) -> Version | None:
     label = str((workload["metadata"].get("labels") or {}).get("app.kubernetes.io/version", ""))
     found = [version for tag in images_of(workload).values() if (version := _read(tag)) is not None]
     return min(found, default=None) or _read(label)
+
+
+def versions_of(workloads: Iterable[Object]) -> dict[str, Version]:
+    """The versions of workloads that tell one, by name."""
+    found = {name_of(item): version_of(item) for item in workloads}
+    return {name: version for name, version in found.items() if version is not None}
 
 
 def _read(text: str) -> Version | None:

@@ -18,7 +18,7 @@ from gitops_dsf.views.doctor.facts import (
     name_of,
     ok,
     unknown,
-    version_of,
+    versions_of,
     warning,
 )
 from gitops_dsf.views.status.inputs import Part
@@ -59,33 +59,22 @@ def version(facts: Facts) -> Iterator[Finding]:
     workloads = [item for source in WORKLOADS for item in facts.of(source)]
     # Its programs share an image. The others, such as Dex and Redis, have versions of their own.
     images = {image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)}
-    argocd = {name_of(item): item for item in workloads if images & images_of(item).keys()}
-    found = {name: version for name, item in argocd.items() if (version := version_of(item)) is not None}
+    found = versions_of(item for item in workloads if images & images_of(item).keys())
     controllers = {name: version for name, version in found.items() if CONTROLLER in name}
     if not controllers:
-        where = f"namespace {facts.argocd_namespace}"
-        yield unknown(
-            f"no Deployment of the ApplicationSet controller in {where} tells a version; {MINIMUM} or newer"
-            " is needed"
-        )
+        what = f"no Deployment of the ApplicationSet controller in namespace {facts.argocd_namespace}"
+        yield unknown(f"{what} tells a version; {MINIMUM} or newer is needed")
         return
     old = sorted(f"{name} {version}" for name, version in controllers.items() if version < MINIMUM)
     if old:
-        yield error(
-            f"{names_text(old)} is older than {MINIMUM}: it fails on a number in a PlacementDecision",
-            _install(facts),
-        )
+        what = f"{names_text(old)} is older than {MINIMUM}: it fails on a number in a PlacementDecision"
+        yield error(what, _install(facts))
         return
-    mixed = sorted(
-        f"{name} {version}" for name, version in found.items() if version != min(controllers.values())
-    )
-    if mixed:
-        yield warning(
-            f"Argo CD's programs are not of one version ({min(controllers.values())}): {names_text(mixed)}",
-            "finish the upgrade of Argo CD",
-        )
-    else:
-        yield ok(f"Argo CD {min(controllers.values())}")
+    lowest = min(controllers.values())
+    if mixed := sorted(f"{name} {version}" for name, version in found.items() if version != lowest):
+        what = f"Argo CD's programs are not of one version ({lowest}): {names_text(mixed)}"
+        yield warning(what, "finish the upgrade of Argo CD")
+    yield ok(f"Argo CD {lowest}")
 
 
 def _install(facts: Facts) -> str:
@@ -97,17 +86,15 @@ def policy(facts: Facts) -> Iterator[Finding]:
     data = (facts.one(Source.ARGOCD_PARAMETERS) or {}).get("data") or {}
     forced, override = str(data.get(POLICY) or ""), str(data.get(OVERRIDE) or "")
     if forced in {"sync", "create-delete"} and override != "true":
-        patch = f'{{"data":{{"{OVERRIDE}":"true"}}}}'
         yield error(
             f"{POLICY} is {forced} for all: a set that never deletes is not obeyed, and an empty decision"
             " deletes the application",
-            _set_parameter(facts, patch),
+            _set_parameter(facts, f'{{"data":{{"{OVERRIDE}":"true"}}}}'),
         )
     elif forced == "create-only" and override != "true":
         message = f"{POLICY} is {forced} for every ApplicationSet: applications are never changed or moved"
         yield warning(message, _set_parameter(facts, f'{{"data":{{"{POLICY}":null}}}}'))
-    else:
-        yield ok("each ApplicationSet's own policy counts")
+    yield ok("each ApplicationSet's own policy counts")
 
 
 def _set_parameter(facts: Facts, patch: str) -> str:
@@ -127,20 +114,13 @@ def settings(facts: Facts) -> Iterator[Finding]:
             " own, and are pruned",
             facts.in_argocd("patch", "configmap", "argocd-cm", "--type=merge", "-p", patch),
         )
-    lacking = [
-        kind for kind in KINDS if f"{HEALTH}.{kind}" not in data and "resource.customizations" not in data
-    ]
-    if lacking:
+    lacking = [kind for kind in KINDS if f"{HEALTH}.{kind}" not in data]
+    if lacking and "resource.customizations" not in data:
+        what = f"argocd-cm has no health check for {names_text(lacking)}"
+        apply = ("apply", "--server-side", "--field-manager=gitops-dsf", "-f")
         yield warning(
-            f"argocd-cm has no health check for {names_text(lacking)}: Argo CD calls them Healthy whatever"
-            " they say",
-            facts.command(
-                "apply",
-                "--server-side",
-                "--field-manager=gitops-dsf",
-                "-f",
-                "argocd/install/argocd-cm-health.yaml",
-            ),
+            f"{what}: Argo CD calls them Healthy whatever they say",
+            facts.command(*apply, "argocd/install/argocd-cm-health.yaml"),
         )
     yield ok("argocd-cm has the health checks, and tracks by annotation")
 
@@ -169,9 +149,8 @@ def delivery(facts: Facts) -> Iterator[Finding]:
                 apply,
             )
         elif reason := _failure(status):
-            yield error(
-                f"Application {name} cannot be synced: {reason}" + (f"; {objects}" if objects else ""), look
-            )
+            more = f"; {objects}" if objects else ""
+            yield error(f"Application {name} cannot be synced: {reason}{more}", look)
         elif health in BROKEN or any(state.startswith(BROKEN) for state in wrong.values()):
             yield error(f"Application {name}: {objects or f'it is {health}'}", look)
         elif wrong and _operation(status).get("phase") != "Running":
@@ -234,27 +213,20 @@ def placements(facts: Facts) -> Iterator[Finding]:
     for item in ours:
         key, name = item.key, item.metadata.name
         describe = facts.command("-n", item.metadata.namespace or "", "describe", "placement", name)
-        misconfigured, satisfied = (
-            item.condition("PlacementMisconfigured"),
-            item.condition("PlacementSatisfied"),
-        )
+        misconfigured, satisfied = map(item.condition, ("PlacementMisconfigured", "PlacementSatisfied"))
         if misconfigured.status == "True":
-            yield error(
-                f"Placement {key} is misconfigured: {misconfigured.message}",
-                "edit it in apps/ and render; gitops-dsf validate",
-            )
+            fix = "edit it in apps/ and render; gitops-dsf validate"
+            yield error(f"Placement {key} is misconfigured: {misconfigured.message}", fix)
         elif satisfied.status == "False":
-            yield warning(
-                f"Placement {key} has too few clusters: {satisfied.reason}: {satisfied.message}", describe
-            )
+            why = f"{satisfied.reason}: {satisfied.message}"
+            yield warning(f"Placement {key} has too few clusters: {why}", describe)
     yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
 
 
 def application_sets(facts: Facts) -> Iterator[Finding]:
     """Do the rendered ApplicationSets generate Applications?"""
     ours = [item for item in facts.inputs.application_sets if item.rendered]
-    failing = [(item.name, item.error) for item in ours if item.error]
-    for name, message in failing:
+    for name, message in ((item.name, item.error) for item in ours if item.error):
         annotate = facts.in_argocd("annotate", "--overwrite", "applicationset", name)
         # Argo CD reconciles when an annotation changes, and removes this one only after success, so the value
         # must be new each time.
@@ -286,26 +258,17 @@ def clusters(facts: Facts) -> Iterator[Finding]:
     here = [name for name in unproven if name in decided and name not in refused]
     there = [name for name in unproven if name not in decided and name not in refused]
     for name in here if not spare else ():
-        yield error(
-            f"{name} is decided, and Argo CD has no cluster Secret for it: its application is silently"
-            " left out",
-            _add(name),
-        )
+        what = f"{name} is decided, and Argo CD has no cluster Secret for it"
+        yield error(f"{what}: its application is silently left out", _add(name))
     guessed = [*(here if spare else ()), *there]
     if len(guessed) > spare:
-        without = (
-            f"at least {len(guessed) - spare} of {names_text(guessed)}" if spare else names_text(guessed)
-        )
-        yield warning(
-            f"Argo CD has no cluster Secret for {without}: an application that is decided for it is left out",
-            _add(guessed[0]),
-        )
+        least = f"at least {len(guessed) - spare} of " if spare else ""
+        what = f"Argo CD has no cluster Secret for {least}{names_text(guessed)}"
+        yield warning(f"{what}: an application that is decided for it is left out", _add(guessed[0]))
     elif guessed:
-        yield unknown(
-            f"{names_text(guessed)}: no Secret shows it in its name or a label; {spare} may hold it in their"
-            " data, which is not read",
-            "argocd cluster list  # NAME must be the name of the ManagedCluster",
-        )
+        what = f"{names_text(guessed)}: no Secret shows it in its name or a label"
+        fix = "argocd cluster list  # NAME must be the name of the ManagedCluster"
+        yield unknown(f"{what}; {spare} may hold it in their data, which is not read", fix)
     known = f"Argo CD knows {plural(len(eligible), 'cluster')}: all that applications may be decided for"
     yield ok(known if eligible else "no application is pushed")
 
@@ -326,18 +289,13 @@ def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
 def _names(secret: Object, cluster: str) -> bool:
     metadata = secret["metadata"]
     words = {*(metadata.get("labels") or {}).values(), *(metadata.get("annotations") or {}).values()}
-    usual = {
-        cluster,
+    usual = (
         f"cluster-{cluster}",
-        f"{cluster}-cluster",
-        f"{cluster}-secret",
-        f"{cluster}-cluster-secret",
-    }
+        *(f"{cluster}{end}" for end in ("", "-cluster", "-secret", "-cluster-secret")),
+    )
     return name_of(secret) in usual or cluster in words
 
 
 def _add(cluster: str) -> str:
-    return (
-        f"argocd cluster add {cluster} --name {cluster}  # the first is the cluster's context in your"
-        " kubeconfig"
-    )
+    add = f"argocd cluster add {cluster} --name {cluster}"
+    return f"{add}  # the first is the cluster's context in your kubeconfig"

@@ -23,7 +23,7 @@ from gitops_dsf.views.doctor.facts import (
     ok,
     on_cluster,
     unknown,
-    version_of,
+    versions_of,
     warning,
 )
 from gitops_dsf.wording import names_text, plural
@@ -57,17 +57,12 @@ def installed(facts: Facts) -> Iterator[Finding]:
     ]
     if missing:
         yield error(f"the hub does not serve {names_text(missing)}", facts.clusteradm("init", "--wait"))
-    else:
-        yield ok("the hub serves every OCM kind that is rendered")
+    yield ok("the hub serves every OCM kind that is rendered")
 
 
 def version(facts: Facts) -> Iterator[Finding]:
     """Do OCM's own Deployments run at least the version that we need?"""
-    found = {
-        name_of(item): version
-        for item in facts.of(Source.OCM_DEPLOYMENTS)
-        if (version := version_of(item)) is not None
-    }
+    found = versions_of(facts.of(Source.OCM_DEPLOYMENTS))
     if not found:
         yield unknown(f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM} or newer is needed")
         return
@@ -75,8 +70,7 @@ def version(facts: Facts) -> Iterator[Finding]:
     if old:
         fix = facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest")
         yield error(f"older than OCM {MINIMUM}: {names_text(old)}", fix)
-    else:
-        yield ok(f"OCM {min(found.values())}")
+    yield ok(f"OCM {min(found.values())}")
 
 
 def features(facts: Facts) -> Iterator[Finding]:
@@ -144,12 +138,11 @@ def agents(facts: Facts) -> Iterator[Finding]:
             why = f"{failed['type']} is False: {failed.get('reason')}: {failed.get('message')}"
             yield error(f"agent of {cluster}: {why}", fix, subject=cluster)
             continue
-        available = condition(item, "Available")
-        if available is None or available.get("status") != "True":
+        available = condition(item, "Available") or {}
+        if available.get("status") != "True":
             fix = on_cluster(cluster, f"describe deployment {ADDON_NAME}")
-            why = "OCM has not reported on it yet"
-            if available:
-                why = f"{available.get('reason')}: {available.get('message')}"
+            told = f"{available.get('reason')}: {available.get('message')}"
+            why = told if available else "OCM has not reported on it yet"
             yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
     yield ok(f"{plural(len(states), 'agent')}, all Available")
 
@@ -189,40 +182,32 @@ def upstream(facts: Facts) -> Iterator[Finding]:
         return
     for item in running:
         namespace, name = namespace_of(item), name_of(item)
+        what = f"the upstream controller {namespace}/{name} runs beside ours"
         fix = facts.command("-n", namespace, "scale", "deployment", name, "--replicas=0")
-        yield error(
-            f"the upstream controller {namespace}/{name} runs beside ours: both write the scoring ConfigMap"
-            " and the status",
-            fix,
-        )
+        yield error(f"{what}: both write the scoring ConfigMap and the status", fix)
     if definition:
         fix = facts.command("delete", "clustermanagementaddon", UPSTREAM_ADDON)
-        yield error(
-            f"the upstream add-on {UPSTREAM_ADDON} is installed beside ours: two agents publish the same"
-            " scores on each cluster",
-            fix,
-        )
+        what = f"the upstream add-on {UPSTREAM_ADDON} is installed beside ours"
+        yield error(f"{what}: two agents publish the same scores on each cluster", fix)
     if theirs:
         both = sorted(set(theirs) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
         commands = [
             facts.command("-n", cluster, "delete", "manifestwork", UPSTREAM_WORK) for cluster in theirs[:5]
         ]
-        what = (
-            f"writes the same ConfigMap as ours on {names_text(both)}"
-            if both
-            else f"is left on {names_text(theirs)}"
-        )
+        what = f"is left on {names_text(theirs)}"
+        if both:
+            what = f"writes the same ConfigMap as ours on {names_text(both)}"
         yield error(
             f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied",
             " && ".join(commands),
         )
     for item in facts.of(Source.SCORING_CONFIGS):
         namespace, name = namespace_of(item), name_of(item)
+        what = f"DynamicScoringConfig {namespace}/{name} is on the hub"
+        fix = facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)
         yield warning(
-            f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once installed,"
-            " would start writing works",
-            facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)
-            + "  # config/ in git is what counts",
+            f"{what}: an upstream controller, once installed, would start writing works",
+            f"{fix}  # config/ in git is what counts",
         )
     yield ok("no part of the upstream addon is on the hub")
 

@@ -24,9 +24,6 @@ CLOCK_ERROR: Final = 300.0
 
 def reconciler(facts: Facts) -> Iterator[Finding]:
     """Does a reconciler lead?"""
-    apply = facts.command(
-        "apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/reconciler"
-    )
     lease = facts.one(Source.LEASES)
     pods = facts.of(Source.RECONCILER_PODS)
     found = read_leadership(lease or {})
@@ -36,15 +33,15 @@ def reconciler(facts: Facts) -> Iterator[Finding]:
         yield error(f"no reconciler leads: {'; '.join(reasons)}", fix + edit)
         return
     if lease is None and pods:
-        yield warning(
-            f"no reconciler ever led; pod {name_of(pods[0])} is there", facts.on_hub("logs", "-l", POD_LABEL)
-        )
+        logs = facts.on_hub("logs", "-l", POD_LABEL)
+        yield warning(f"no reconciler ever led; pod {name_of(pods[0])} is there", logs)
         return
     if lease is None:
+        apply = ("apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/reconciler")
         yield warning(
             "no reconciler ever led: no status, no immediate moves, and with MakeBeforeBreak the old copies"
             " of applications stay",
-            f"{apply}  # spec.reconciler.enabled in gitops-dsf.yaml",
+            f"{facts.command(*apply)}  # spec.reconciler.enabled in gitops-dsf.yaml",
         )
         return
     find = facts.on_hub("get", "pods", "-l", POD_LABEL)
@@ -54,9 +51,8 @@ def reconciler(facts: Facts) -> Iterator[Finding]:
         yield ok(f"{found.holder or 'a replica that just stopped'} leads")
     else:
         ago = int((facts.inputs.now - found.renewed).total_seconds())
-        yield warning(
-            f"no reconciler leads: the Lease of {found.holder or 'nobody'} was last renewed {ago} s ago", find
-        )
+        lease_of = f"the Lease of {found.holder or 'nobody'}"
+        yield warning(f"no reconciler leads: {lease_of} was last renewed {ago} s ago", find)
 
 
 def clock(facts: Facts) -> Iterator[Finding]:
@@ -68,16 +64,11 @@ def clock(facts: Facts) -> Iterator[Finding]:
         yield unknown("the hub's answers carry no Date")
         return
     ahead = f"the hub's clock is {abs(offset):.0f} s {'ahead of' if offset > 0 else 'behind'} this machine's"
-    fix = (
-        "timedatectl status  # on this machine and on the hub's nodes: one of them does not follow a time"
-        " server"
-    )
-    if abs(offset) >= CLOCK_ERROR:
-        yield error(ahead, fix)
-    elif abs(offset) >= CLOCK_WARNING:
-        yield warning(ahead, fix)
-    else:
-        yield ok("the hub's clock and this machine's agree")
+    where = "on this machine and on the hub's nodes: one of them does not follow a time server"
+    if abs(offset) >= CLOCK_WARNING:
+        told = error if abs(offset) >= CLOCK_ERROR else warning
+        yield told(ahead, f"timedatectl status  # {where}")
+    yield ok("the hub's clock and this machine's agree")
 
 
 LONG_SECONDS: Final = 86_400.0
@@ -95,21 +86,17 @@ def paced(facts: Facts) -> Iterator[Finding]:
         yield unknown(str(missing), RIGHTS)
         return
     if missing is not None:
-        delete = facts.on_hub("delete", "configmap", MOVES_CONFIGMAP)
-        yield error(
-            f"no move begins, because nobody knows what is under way: {missing}",
-            f"{delete}  # then the reconciler starts anew; look who wrote it",
-        )
+        fix = facts.on_hub("delete", "configmap", MOVES_CONFIGMAP)
+        fix += "  # then the reconciler starts anew; look who wrote it"
+        yield error(f"no move begins, because nobody knows what is under way: {missing}", fix)
         return
     waiting = facts.inputs.moves.queue.waiting if facts.inputs.moves is not None else ()
     oldest = min(waiting, key=lambda each: each.since, default=None)
     seconds = 0.0 if oldest is None else facts.inputs.now.timestamp() - oldest.since
     if oldest is not None and seconds > LONG_SECONDS:
-        yield warning(
-            f"{oldest.placement} has waited for {age_text(seconds)} to move from {oldest.source} to"
-            f" {oldest.target}: {oldest.reason}: {oldest.message}",
-            "gitops-dsf status shows the queue; a faster pace is spec.pace in gitops-dsf.yaml",
-        )
+        move = f"to move from {oldest.source} to {oldest.target}: {oldest.reason}: {oldest.message}"
+        fix = "gitops-dsf status shows the queue; a faster pace is spec.pace in gitops-dsf.yaml"
+        yield warning(f"{oldest.placement} has waited for {age_text(seconds)} {move}", fix)
     yield ok(f"{plural(count, 'paced Placement')}, {plural(len(waiting), 'move')} waiting")
 
 
@@ -117,19 +104,14 @@ def windows(facts: Facts) -> Iterator[Finding]:
     """Is maintenance done in time, and removed afterwards?"""
     moves = facts.inputs.moves
     state = MaintenanceState() if moves is None else moves.maintenance
-    past = sorted(each.name for each in state.windows if each.changes is None)
-    if past:
-        yield warning(
-            f"{plural(len(past), 'maintenance window')} in the past: {names_text(past)}",
-            "remove the Maintenance of this name from the fleet repository, or write a later end",
-        )
+    if past := sorted(each.name for each in state.windows if each.changes is None):
+        fix = "remove the Maintenance of this name from the fleet repository, or write a later end"
+        yield warning(f"{plural(len(past), 'maintenance window')} in the past: {names_text(past)}", fix)
     for each in state.drains:
         if each.late:
-            yield warning(
-                f"{each.cluster} will not be empty by {timestamp_of(each.until)}, when {each.maintenance}"
-                f" ends: {each.count} left",
-                "raise concurrent or arrivalsPerCluster of spec.pace in gitops-dsf.yaml, or the end",
-            )
+            when = f"by {timestamp_of(each.until)}, when {each.maintenance} ends"
+            fix = "raise concurrent or arrivalsPerCluster of spec.pace in gitops-dsf.yaml, or the end"
+            yield warning(f"{each.cluster} will not be empty {when}: {each.count} left", fix)
     count = plural(len(state.windows), "maintenance window")
     yield ok(f"{count}, none of them past" if state.windows else "no maintenance of paced applications")
 
@@ -162,12 +144,7 @@ def _without(facts: Facts, item: Placement, clusters: Collection[str]) -> Findin
     what = f"{item.key} has no refuge"
     others = set(facts.overview.eligible.get(item.key, ())) - set(clusters)
     if not others:
-        return warning(
-            f"{what}: no cluster besides its own is eligible",
-            f"gitops-dsf status --placement {item.key}  # then widen its clusterSelector or clusterSets",
-        )
-    logs = facts.on_hub("logs", "-l", POD_LABEL)
-    return warning(
-        f"{what}: if its cluster fails, OCM chooses by the scores alone",
-        f"{logs}  # it plans a refuge within a minute of a decision",
-    )
+        fix = f"gitops-dsf status --placement {item.key}  # then widen its clusterSelector or clusterSets"
+        return warning(f"{what}: no cluster besides its own is eligible", fix)
+    fix = f"{facts.on_hub('logs', '-l', POD_LABEL)}  # it plans a refuge within a minute of a decision"
+    return warning(f"{what}: if its cluster fails, OCM chooses by the scores alone", fix)

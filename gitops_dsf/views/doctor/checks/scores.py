@@ -1,6 +1,6 @@
 """Checks scorers and scores: published, fresh, owned, written by one program; and tokens of agents."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from dsf_wire.constants import SCORE_PLURAL
@@ -15,39 +15,29 @@ def scorers(facts: Facts) -> Iterator[Finding]:
     """Do scoring APIs answer, do their /config pages say what was accepted, and do queries give series?"""
     views = facts.overview.scorers
     if not views:
-        look = facts.command("get", "dynamicscorers", "--all-namespaces")
-        yield warning(
-            f"there is no DynamicScorer in namespace {facts.hub_namespace}",
-            f"{look}  # then --hub-namespace NAME, or render one",
-        )
+        fix = f"{_look(facts)}, or render one"
+        yield warning(f"there is no DynamicScorer in namespace {facts.hub_namespace}", fix)
         return
     for view in views:
         name = view.scorer.name
         describe = facts.on_hub("describe", "dynamicscorer", name)
         healthy, synced = view.scorer.condition("Healthy"), view.scorer.condition("ConfigSynced")
         if view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
-            yield warning(
-                f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}", describe
-            )
+            why = f"{healthy.reason}: {healthy.message}"
+            yield warning(f"the scoring API of {name} does not answer: {why}", describe)
         if synced.status == "False":
-            drifted = synced.reason == "Drifted"
-            fix = (
+            sync = (
                 f"gitops-dsf sync --scorer {name}  # in the fleet repository; then review the lock and merge"
-                if drifted
-                else describe
             )
+            fix = sync if synced.reason == "Drifted" else describe
             yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
         if view.at_default and view.at_default == view.histogram.total():
-            yield warning(
-                f"every score of {name} is its defaultScore {view.scorer.spec.default_score}: its query gives"
-                " no series on any cluster",
-                f"{describe}  # then try its query at the metric source of a cluster",
-            )
+            what = f"every score of {name} is its defaultScore {view.scorer.spec.default_score}"
+            fix = f"{describe}  # then try its query at the metric source of a cluster"
+            yield warning(f"{what}: its query gives no series on any cluster", fix)
         if view.suspended == "reconciler":
-            yield warning(
-                f"{name} is suspended by the reconciler: neither it nor the agents reach the scoring API",
-                describe,
-            )
+            why = "neither it nor the agents reach the scoring API"
+            yield warning(f"{name} is suspended by the reconciler: {why}", describe)
     apis = [view for view in views if not view.scorer.scored_by_query]
     looked = sum(bool(view.scorer.health) for view in apis)
     without = f" ({len(views) - len(apis)} without a scoring API)" if len(apis) < len(views) else ""
@@ -57,10 +47,8 @@ def scorers(facts: Facts) -> Iterator[Finding]:
 
 def freshness(facts: Facts) -> Iterator[Finding]:
     """Are scores there and valid wherever a scorer should run?"""
-    stale: dict[str, list[str]] = {}
-    missing: dict[str, list[str]] = {}
-    on_hub: list[Finding] = []
-    expected: Counter[str] = Counter()
+    stale, missing = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    expected, on_hub = Counter[str](), list[Finding]()
     there, waiting = list[str](), list[str]()
     no_masks = facts.missing(Part.MASKS)
     unclear = 0
@@ -70,18 +58,18 @@ def freshness(facts: Facts) -> Iterator[Finding]:
         there += view.expected.intersection(view.published)
         waiting += view.unusual.get(State.WAITING, ())
         dead = [name for state in DEAD for name in view.unusual.get(state, ()) if name in view.expected]
-        absent = view.unusual.get(State.MISSING, ())
+        absent = view.unusual.get(State.MISSING, [])
         if no_masks is not None:
             unclear += len(absent)
-            absent = ()
+            absent = []
         if view.scorer.on_hub:
             on_hub += _on_hub(facts, view.scorer.name, {"expired": dead, "missing": absent})
             continue
         expected.update(view.expected)
         for cluster in dead:
-            stale.setdefault(cluster, []).append(view.scorer.name)
+            stale[cluster].append(view.scorer.name)
         for cluster in absent:
-            missing.setdefault(cluster, []).append(view.scorer.name)
+            missing[cluster].append(view.scorer.name)
     yield from _by_cluster(stale, expected, "expired")
     yield from _by_cluster(missing, expected, "missing")
     yield from on_hub
@@ -104,11 +92,11 @@ def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> It
     """A scorer on the hub: one process and one query for all clusters."""
     for what, clusters in found.items():
         if clusters:
-            yield warning(
-                f"{scorer}, which runs on the hub: {what} on {names_text(sorted(clusters))}, and counts as 0:"
-                " the hub scorer is down, or its source has no series of them",
-                facts.on_hub("logs", f"deployment/{HUB_SCORER}"),
+            told = (
+                f"{scorer}, which runs on the hub: {what} on {names_text(sorted(clusters))}, and counts as 0"
             )
+            fix = facts.on_hub("logs", f"deployment/{HUB_SCORER}")
+            yield warning(f"{told}: the hub scorer is down, or its source has no series of them", fix)
 
 
 def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) -> Iterator[Finding]:
@@ -126,13 +114,9 @@ def ownership(facts: Facts) -> Iterator[Finding]:
     """Is there a score that nobody keeps up, or that somebody else writes?"""
     if not facts.inputs.scorers and facts.inputs.unowned:
         # The scorers are probably in another --hub-namespace. Do not suggest deleting their scores.
-        look = f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
-        scores = plural(len(facts.inputs.unowned), "score")
-        yield unknown(
-            f"{scores} of our agents, and no DynamicScorer in namespace {facts.hub_namespace} to tell whose"
-            " they are",
-            look,
-        )
+        scores = f"{plural(len(facts.inputs.unowned), 'score')} of our agents"
+        none = f"no DynamicScorer in namespace {facts.hub_namespace} to tell whose they are"
+        yield unknown(f"{scores}, and {none}", _look(facts))
         return
     yield from _contested(facts)
     yield from _unowned(facts)
@@ -141,27 +125,24 @@ def ownership(facts: Facts) -> Iterator[Finding]:
     yield ok("every score of ours has a scorer and an agent, and no other writer")
 
 
+def _look(facts: Facts) -> str:
+    return f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
+
+
 def _unowned(facts: Facts) -> Iterator[Finding]:
     orphans = set(facts.inputs.unowned)
     resources = {view.scorer.resource: view for view in facts.overview.scorers}
     for name, view in resources.items():
-        empty = set(view.unusual.get(State.EMPTY, ()))
-        orphans |= {
-            (cluster, name)
-            for cluster in view.published
-            if cluster not in (facts.inputs.snapshot.clusters if view.scorer.on_hub else facts.inputs.addons)
-            and cluster not in empty
-        }
+        kept = facts.inputs.snapshot.clusters if view.scorer.on_hub else facts.inputs.addons
+        empty = view.unusual.get(State.EMPTY, ())
+        orphans |= {(each, name) for each in view.published.keys() - kept.keys() - set(empty)}
     for cluster, name in sorted(orphans - _written_by_others(facts)):
         why = "no agent is on that cluster" if name in resources else "no scorer has that name"
         if name in resources and resources[name].scorer.on_hub:
             why = "there is no such cluster"
+        what = f"AddOnPlacementScore {cluster}/{name} has no owner: {why}"
         fix = facts.command("-n", cluster, "delete", SCORE_PLURAL, name)
-        yield warning(
-            f"AddOnPlacementScore {cluster}/{name} has no owner: {why}; Placements may still rank by it",
-            fix,
-            subject=cluster,
-        )
+        yield warning(f"{what}; Placements may still rank by it", fix, subject=cluster)
 
 
 def _unexpected(facts: Facts) -> Iterator[Finding]:
@@ -174,37 +155,26 @@ def _unexpected(facts: Facts) -> Iterator[Finding]:
             and (name, view.scorer.resource) not in others
         ]
         if clusters:
-            commands = [
-                facts.command("-n", cluster, "delete", SCORE_PLURAL, view.scorer.resource)
-                for cluster in clusters[:5]
-            ]
+            delete = ("delete", SCORE_PLURAL, view.scorer.resource)
+            fix = " && ".join(facts.command("-n", cluster, *delete) for cluster in clusters[:5])
             why = "suspended" if view.scorer.spec.suspend else "excluded by selector or mask"
-            yield warning(
-                f"{view.scorer.name} is {why}, and its score is still there on {names_text(clusters)}",
-                " && ".join(commands),
-            )
+            still = f"its score is still there on {names_text(clusters)}"
+            yield warning(f"{view.scorer.name} is {why}, and {still}", fix)
 
 
 def _foreign(facts: Facts) -> Iterator[Finding]:
     """Scores that another program writes. Our agent reports the conflict and waits until it stops."""
     for cluster, name in facts.inputs.foreign:
-        fix = _show(facts, cluster, name) + "  # who writes it?"
-        yield warning(
-            f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent",
-            fix,
-            subject=cluster,
-        )
+        what = f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent"
+        yield warning(what, f"{_show(facts, cluster, name)}  # who writes it?", subject=cluster)
 
 
 def _contested(facts: Facts) -> Iterator[Finding]:
     for cluster, name, manager in facts.inputs.contested:
         fix = f"{_show(facts, cluster, name)}  # then stop {manager} on {cluster}"
         what = f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}"
-        yield error(
-            f"{what}: while both run, ours reports conflict and its scores are not published",
-            fix,
-            subject=cluster,
-        )
+        why = "while both run, ours reports conflict and its scores are not published"
+        yield error(f"{what}: {why}", fix, subject=cluster)
 
 
 def _show(facts: Facts, cluster: str, name: str) -> str:
@@ -229,25 +199,22 @@ def tokens(facts: Facts) -> Iterator[Finding]:
             # Its Secrets are on the hub, but doctor has no right to read Secrets there.
             if absent:
                 names = view.scorer.secrets
-                yield warning(
-                    f"{view.scorer.name}, which runs on the hub, has no score on {names_text(absent)} and"
-                    f" needs Secret {', '.join(names)} in namespace {facts.hub_namespace}",
-                    facts.on_hub("get", "secret", *names),
-                )
+                what = f"{view.scorer.name}, which runs on the hub, has no score on {names_text(absent)}"
+                needed = f"needs Secret {', '.join(names)} in namespace {facts.hub_namespace}"
+                yield warning(f"{what} and {needed}", facts.on_hub("get", "secret", *names))
             continue
-        by_secrets: dict[tuple[str, ...], list[str]] = {}
+        by_secrets = defaultdict[tuple[str, ...], list[str]](list)
         for name in absent:
             cluster = facts.inputs.snapshot.clusters.get(name)
-            needed = view.scorer.secrets_on(cluster.labels if cluster is not None else {})
-            by_secrets.setdefault(needed, []).append(name)
+            secrets = view.scorer.secrets_on(cluster.labels if cluster is not None else {})
+            by_secrets[secrets].append(name)
         for secrets, clusters in by_secrets.items():
-            if not secrets:
-                continue
-            yield warning(
-                f"{view.scorer.name} has no score on {names_text(clusters)} and needs Secret"
-                f" {', '.join(secrets)} there, which the hub cannot see",
-                on_cluster(clusters[0], f"get secret {' '.join(secrets)}"),
-            )
+            if secrets:
+                what = f"{view.scorer.name} has no score on {names_text(clusters)}"
+                fix = on_cluster(clusters[0], f"get secret {' '.join(secrets)}")
+                yield warning(
+                    f"{what} and needs Secret {', '.join(secrets)} there, which the hub cannot see", fix
+                )
     known = f"{plural(len(needing), 'scorer')} with a token, and no score missing"
     scorers = known if needing else "no scorer needs a token"
     yield ok(f"{scorers}; Secrets of clusters are not visible from the hub")
