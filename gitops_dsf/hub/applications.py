@@ -264,9 +264,7 @@ def read_application(raw: bytes | msgspec.Raw) -> Application:
     item = msgspec.json.decode(raw, type=_Application)
     meta, status, destination = item.metadata, item.status, item.spec.destination
     owner = meta.controller("ApplicationSet")
-    refusals = (
-        each.message for each in status.conditions or () if each.type == INVALID and "cluster" in each.message
-    )
+    invalid = (each.message for each in status.conditions or () if each.type == INVALID)
     return Application(
         name=meta.name,
         uid=meta.uid,
@@ -280,5 +278,5 @@ def read_application(raw: bytes | msgspec.Raw) -> Application:
         phase=status.operation_state.phase,
         prunes=any(map(prunes, meta.finalizers or ())),
         deleting=meta.deleting,
-        refusal=next(refusals, ""),
+        refusal=next((message for message in invalid if "cluster" in message), ""),
     )

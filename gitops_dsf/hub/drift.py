@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dsf_wire.scoring import ScorerConfig
 from dsf_wire.text import printable
-from gitops_dsf.hub.scorers import DynamicScorer, Endpoint
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, origin
 
 Config = Mapping[str, Any]
@@ -67,15 +67,12 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
     that equals the default changes nothing, so that is no drift either. With source.ref, the page does not
     decide where the source is.
     """
-    spec = {
-        f"source.{key}": value
-        for key, value in _fields(scorer.spec.source, "type", "query", "range", "step").items()
-    }
-    if scorer.spec.source.ref:
-        spec = {field: value for field, value in spec.items() if field.startswith("source.params.")}
-    spec |= {
-        f"scoring.{key}": value for key, value in _fields(scorer.spec.scoring, "name", "interval").items()
-    }
+    source, scoring = scorer.spec.source, scorer.spec.scoring
+    spec = {f"source.params.{name}": getattr(source.params, name) for name in ("query", "range", "step")}
+    if not source.ref:
+        spec |= {"source.type": source.type, "source.host": source.host, "source.path": source.path}
+    spec |= {"scoring.host": scoring.host, "scoring.path": scoring.path}
+    spec |= {f"scoring.params.{name}": getattr(scoring.params, name) for name in ("name", "interval")}
     last = flat(scorer.last_synced)
     defaults = {
         "source.type": "Prometheus",
@@ -121,10 +118,3 @@ def flat(config: Config, prefix: str = "") -> dict[str, Any]:
         else:
             result[f"{prefix}{key}"] = value
     return result
-
-
-def _fields(end: Endpoint, *special: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"host": end.host, "path": end.path}
-    if "type" in special:
-        found["type"] = end.type
-    return found | {f"params.{name}": getattr(end.params, name) for name in special if name != "type"}

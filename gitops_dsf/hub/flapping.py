@@ -69,12 +69,8 @@ def episodes(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> tu
 
 
 def _episode(parts: Sequence[Return]) -> Episode:
-    clusters = {
-        name
-        for each in parts
-        for change in (each.left, each.joined)
-        for name in (*change.left, *change.joined)
-    }
+    changes = [change for each in parts for change in (each.left, each.joined)]
+    clusters = {name for change in changes for name in (*change.left, *change.joined)}
     return Episode(
         start=parts[0].left.at,
         end=parts[-1].joined.at,

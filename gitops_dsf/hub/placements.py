@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, get_args
 
@@ -89,14 +90,9 @@ def ranked_by(item: Placement) -> tuple[RankedBy, ...]:
     policy = item.spec.prioritizer_policy
     found = []
     for each in (policy.configurations if policy else None) or ():
-        coordinate = each.score_coordinate
-        if (
-            coordinate is not None
-            and coordinate.type == "AddOn"
-            and coordinate.add_on is not None
-            and each.weight
-        ):
-            found.append(RankedBy(coordinate.add_on.resource_name, coordinate.add_on.score_name, each.weight))
+        read = each.score_coordinate
+        if each.weight and read is not None and read.type == "AddOn" and read.add_on is not None:
+            found.append(RankedBy(read.add_on.resource_name, read.add_on.score_name, each.weight))
     return tuple(found)
 
 
@@ -196,11 +192,9 @@ PAGE_CLUSTERS: Final = 100
 
 def decided(pages: Iterable[PlacementDecision]) -> Mapping[str, frozenset[str]]:
     """The decided clusters of each Placement of a hub (`namespace/name`), over all pages."""
-    found: dict[str, set[str]] = {}
+    found = defaultdict[str, set[str]](set)
     for page in pages:
-        found.setdefault(f"{page.metadata.namespace or ''}/{page.placement}", set()).update(
-            page.cluster_names
-        )
+        found[f"{page.metadata.namespace or ''}/{page.placement}"].update(page.cluster_names)
     return {key: frozenset(clusters) for key, clusters in found.items()}
 
 

@@ -113,11 +113,11 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
     if asked.scorer is not None or asked.placement is not None:
         keys = {item.key for item in chosen.placements}
         sets = [item for item in sets if keys & {f"{item.namespace}/{name}" for name in item.placements}]
-    applications = application_views(sets, inputs)
-    if asked.cluster is not None:
-        applications = tuple(
-            view for view in applications if any(copy.cluster == asked.cluster for copy in view.copies)
-        )
+    applications = tuple(
+        view
+        for view in application_views(sets, inputs)
+        if asked.cluster is None or any(copy.cluster == asked.cluster for copy in view.copies)
+    )
     state = state_of(chosen.placements, inputs)
     views = list(placement_views(chosen.placements, inputs, state, cluster=asked.cluster))
     return Overview(
@@ -170,12 +170,11 @@ def _chosen(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], a
 def _shown(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
     """Rendered Placements, and hand-written ones that rank by one of our scores, in order of name."""
     resources = {item.resource for item in scorers}
-    rendered = (
+    return [
         item
-        for item in placements
+        for item in sorted(placements, key=lambda item: item.key)
         if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER or _ranks_by(item) & resources
-    )
-    return sorted(rendered, key=lambda item: item.key)
+    ]
 
 
 def _ranks_by(item: Placement) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Placements: decision, OCM's next one, the nearest score that would flip it, and Argo CD's copies."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -162,11 +163,10 @@ def placement_views(
 
 def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:
     """Eligible clusters with an add-on score that is missing or expired. Simulator and OCM count it as 0."""
-    found: set[int] = set()
-    for result in verdict.prioritizers:
-        if result.prioritizer.built_in is None:
-            table = verdict.state.score_table
-            column = table.column(result.prioritizer.resource, result.prioritizer.score, now)
+    found, table = set[int](), verdict.state.score_table
+    for read in (result.prioritizer for result in verdict.prioritizers):
+        if read.built_in is None:
+            column = table.column(read.resource, read.score, now)
             found |= column.expired | column.absent
     eligible = verdict.ranking.clusters if verdict.ranking is not None else ()
     return tuple(sorted(verdict.state.names[position] for position in found.intersection(eligible)))
@@ -180,11 +180,8 @@ def _flips(
     if ranking is None:
         return
     names = [verdict.state.names[ranking.clusters[index]] for index in ranking.order]
-    if cluster is not None:
-        asked = [cluster] if cluster in names else []
-    else:
-        asked = names[max(0, ranking.selected - 1) : ranking.selected + 1] if ranking.selected else []
-    for name in asked:
+    asked = names[ranking.selected - 1 : ranking.selected + 1] if ranking.selected else []
+    for name in asked if cluster is None else {cluster}.intersection(names):
         found = explain(verdict, name, spans=spans)
         if found.rival is not None and found.margin is not None:
             near = found.nearest
@@ -199,32 +196,28 @@ def _flips(
 
 def application_views(sets: Iterable[ApplicationSet], inputs: Inputs) -> tuple[ApplicationView, ...]:
     clusters = decided(inputs.snapshot.decisions)
-    there: dict[tuple[str, str], list[Application]] = {}
+    there = defaultdict[tuple[str, str], list[Application]](list)
     for item in inputs.applications:
-        there.setdefault((item.namespace, item.application), []).append(item)
+        there[item.namespace, item.application].append(item)
     known = inputs.knows(Part.DECISIONS, Part.APPLICATIONS)
     return tuple(
-        _application(item, clusters, there, known=known) for item in sorted(sets, key=lambda item: item.name)
+        _application(each, clusters, there[each.namespace, each.name] if known else None)
+        for each in sorted(sets, key=lambda each: each.name)
     )
 
 
 def _application(
-    item: ApplicationSet,
-    clusters: Mapping[str, frozenset[str]],
-    there: Mapping[tuple[str, str], list[Application]],
-    *,
-    known: bool,
+    item: ApplicationSet, clusters: Mapping[str, frozenset[str]], there: list[Application] | None
 ) -> ApplicationView:
-    expected = frozenset[str]().union(
-        *(clusters.get(f"{item.namespace}/{placement}", ()) for placement in item.placements)
-    )
-    copies = tuple(_copies(expected, there.get((item.namespace, item.name), []))) if known else ()
+    """`there` is None if decisions or Applications are not known."""
+    followed = (clusters.get(f"{item.namespace}/{name}", frozenset[str]()) for name in item.placements)
+    copies = () if there is None else tuple(_copies(frozenset[str]().union(*followed), there))
     settled = all(copy.standing is Standing.RUNNING for copy in copies) and not item.error
     return ApplicationView(
         name=item.name,
         strategy=item.strategy or "",
         placements=tuple(sorted(item.placements)),
-        settled=settled if known else None,
+        settled=None if there is None else settled,
         message=item.error or None,
         copies=copies,
     )

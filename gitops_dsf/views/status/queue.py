@@ -82,19 +82,12 @@ def queue_view(
         return (placements is None or placement in placements) and (cluster is None or cluster in clusters)
 
     under_way = tuple(
-        _view(
-            MoveView, each, source=each.source or None, phase=str(each.phase), since=timestamp_of(each.since)
-        )
+        _view(MoveView, each, source=each.source or None, phase=str(each.phase))
         for each in moves.ledger.under_way
         if shown(each.placement, each.source, each.target)
     )
     waiting = tuple(
-        _view(
-            WaitingView,
-            each,
-            since=timestamp_of(each.since),
-            until=None if each.until is None else timestamp_of(each.until),
-        )
+        _view(WaitingView, each, until=None if each.until is None else timestamp_of(each.until))
         for each in moves.queue.waiting
         if shown(each.placement, each.source, each.target)
     )
@@ -109,8 +102,10 @@ def queue_view(
 
 
 def _view(kind: type[_View], stored: object, **shown: object) -> _View:
-    """A view of what is stored, with these fields in words."""
+    """A view of what is stored, with these fields, and the beginning, in words."""
     same = {name: getattr(stored, name) for name in kind.__struct_fields__ if name not in shown}
+    if "since" in same:
+        same["since"] = timestamp_of(same["since"])
     return kind(**same, **shown)
 
 
