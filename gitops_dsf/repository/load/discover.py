@@ -17,18 +17,12 @@ SETTINGS_FILE: Final = "gitops-dsf.yaml"
 FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
 SUFFIXES: Final = (".yaml", ".yml")
 FOLDER_OF_KIND: Final = {
-    "ApplicationSet": "apps",
+    **dict.fromkeys(("ApplicationSet", "Placement", "ScoredApplication", "ScoredPlacement"), "apps"),
+    **dict.fromkeys(("ManagedCluster", "ManagedClusterSet"), "clusters"),
+    **dict.fromkeys(("DynamicScoringConfig", "Maintenance", "MetricSource"), "config"),
     "DynamicScorer": "scorers",
-    "DynamicScoringConfig": "config",
     "FleetRepository": SETTINGS_FILE,
-    "Maintenance": "config",
-    "ManagedCluster": "clusters",
-    "ManagedClusterSet": "clusters",
-    "MetricSource": "config",
-    "Placement": "apps",
     "ScoreTest": "tests",
-    "ScoredApplication": "apps",
-    "ScoredPlacement": "apps",
     "ScorerLock": "locks",
 }
 """By kind. Folders have a meaning: code owners review by them, and programs write into locks/."""

@@ -53,14 +53,10 @@ class Toleration(Ruled):
 
     @model_validator(mode="after")
     def _as_ocm_reads_it(self) -> Self:
-        if not self.key and self.operator != "Exists":
-            raise ValueError(
-                "a toleration without key needs operator: Exists (OCM treats it as misconfigured and evicts"
-                " everything)"
-            )
-        if self.operator == "Exists" and self.value:
-            msg = "operator Exists takes no value (OCM treats it as misconfigured and evicts everything)"
-            raise ValueError(msg)
+        fault = "without key needs operator: Exists" if not self.key and self.operator != "Exists" else ""
+        if fault or (self.operator == "Exists" and self.value):
+            what = f"a toleration {fault}" if fault else "operator Exists takes no value"
+            raise ValueError(f"{what} (OCM treats it as misconfigured and evicts everything)")
         return self
 
 
@@ -188,6 +184,9 @@ class Application(Ruled):
     rules = (
         Rule(
             message="write exactly one of source and sources",
+            says="an application has one source or a list of sources: write exactly one of source and"
+            " sources",
+            holds=lambda item: (item.source is None) != (not item.sources),
             json={"oneOf": [given("source"), not_empty_list("sources")]},
         ),
     )
@@ -210,21 +209,10 @@ class Application(Ruled):
     @property
     def placed_sources(self) -> list[tuple[Path, ApplicationSource]]:
         """Every source with its path in the document."""
-        found: list[tuple[Path, ApplicationSource]] = []
+        place: Path = ("spec", "application")
         if self.source is not None:
-            found.append((("spec", "application", "source"), self.source))
-        found += [
-            (("spec", "application", "sources", index), source) for index, source in enumerate(self.sources)
-        ]
-        return found
-
-    @model_validator(mode="after")
-    def _source_or_sources(self) -> Self:
-        if (self.source is None) == (not self.sources):
-            raise ValueError(
-                "an application has one source or a list of sources: write exactly one of source and sources"
-            )
-        return self
+            return [((*place, "source"), self.source)]
+        return [((*place, "sources", index), source) for index, source in enumerate(self.sources)]
 
 
 class Moves(Authored):

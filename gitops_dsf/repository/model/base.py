@@ -165,8 +165,11 @@ class Rule:
     """A rule between fields of one object. `cel` is empty without a CRD, `json` where it cannot compare."""
 
     message: str
+    """What schemas say of it."""
+    says: str = ""
+    """What `validate` says of an object, formatted with that; the message when empty."""
     holds: Callable[[Any], bool] | None = None
-    """Whether an object keeps the rule; None where a validator of the model says more than the message."""
+    """Whether an object keeps the rule; None where a validator of the model says more."""
     path: tuple[str, ...] = ()
     """Leads from the object to the field that is wrong."""
     cel: str = ""
@@ -182,7 +185,7 @@ class Ruled(Authored):
     def _keeps_its_rules(self) -> Self:
         for rule in self.rules:
             if rule.holds is not None and not rule.holds(self):
-                raise FieldError(rule.message, *rule.path)
+                raise FieldError(rule.says.format(self) or rule.message, *rule.path)
         return self
 
 

@@ -1,6 +1,7 @@
 """gitops-dsf.yaml: how this repository is rendered and delivered."""
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -29,6 +30,9 @@ from gitops_dsf.repository.model.reconciler import Pace, Reconciler
 _PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
 CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
 """Git URLs, also as ssh writes them, and absolute paths."""
+_GIT_URLS: Final = (
+    "https://host/owner/repository.git, ssh://git@host/owner/repository.git or git@host:owner/repository.git"
+)
 
 RESOURCE_ATTRIBUTES: Final = (
     "k8s.namespace.name",
@@ -78,10 +82,7 @@ class Git(Authored):
     @classmethod
     def _can_be_cloned(cls, url: str) -> str:
         if not CLONABLE.fullmatch(url) or misleads_git(url):
-            raise ValueError(
-                f"{url} is nothing that Argo CD could clone: write https://host/owner/repository.git, "
-                "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
-            )
+            raise ValueError(f"{url} is nothing that Argo CD could clone: write {_GIT_URLS}")
         clonable, branch = browsed_branch(url)
         if clonable:
             raise ValueError(f"{url} is a page to look at: write {clonable}, and targetRevision: {branch}")
@@ -225,10 +226,8 @@ class AgentRollout(Authored):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.changed:
-            raise ValueError(
-                "this entry changes nothing: write image, imagePullSecrets, nodeSelector, tolerations or"
-                " resources"
-            )
+            fields = "image, imagePullSecrets, nodeSelector, tolerations or resources"
+            raise ValueError(f"this entry changes nothing: write {fields}")
         return self
 
 
@@ -362,56 +361,40 @@ class FleetRepositorySpec(Authored):
 
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:
-        """Reports what the reconciler would refuse when it starts."""
-        settings, git = self.reconciler, self.git
-        if self.output.mode == "Branch" and self.output.branch == git.target_revision:
-            msg = (
-                f"output.branch is git.targetRevision ({git.target_revision}), which people write: name"
-                " another branch"
-            )
-            raise FieldError(msg, "output", "branch")
-        if settings.state.enabled and settings.state.branch == git.target_revision:
-            msg = (
-                f"reconciler.state.branch is git.targetRevision ({git.target_revision}): its content would be"
-                " replaced; name another"
-            )
-            raise FieldError(msg, "reconciler", "state", "branch")
-        if settings.journal.enabled and settings.journal.branch in {
-            git.target_revision,
-            self.output.branch,
-            *([settings.state.branch] if settings.state.enabled else []),
-        }:
-            msg = (
-                f"reconciler.journal.branch is {settings.journal.branch}, which has another use already: name"
-                " another branch"
-            )
-            raise FieldError(msg, "reconciler", "journal", "branch")
+        for message, *path in self._refused():
+            raise FieldError(message, *path)
+        return self
+
+    def _refused(self) -> Iterator[tuple[str, ...]]:
+        """What the reconciler would refuse when it starts, and where it is written."""
+        settings, git, output = self.reconciler, self.git, self.output
+        state, journal, proposals = settings.state, settings.journal, settings.proposals
+        people = f"git.targetRevision ({git.target_revision})"
+        if output.mode == "Branch" and output.branch == git.target_revision:
+            yield f"output.branch is {people}, which people write: name another branch", "output", "branch"
+        of_state = ("reconciler", "state", "branch")
+        if state.enabled and state.branch == git.target_revision:
+            message = f"reconciler.state.branch is {people}: its content would be replaced; name another"
+            yield message, *of_state
+        taken = {git.target_revision, output.branch, *([state.branch] if state.enabled else [])}
+        if journal.enabled and journal.branch in taken:
+            message = f"reconciler.journal.branch is {journal.branch}, which has another use already"
+            yield f"{message}: name another branch", "reconciler", "journal", "branch"
         if settings.uses_git and git.target_revision == "HEAD":
-            msg = (
-                "git.targetRevision is HEAD, and the reconciler must know which branch it may never force:"
-                " write its name, such as main"
-            )
-            raise FieldError(msg, "git", "targetRevision")
-        if settings.state.enabled and settings.proposals.kinds and settings.state.branch == "gitops-dsf":
-            msg = (
-                "reconciler.state.branch is gitops-dsf and proposals are branches below it, which git cannot"
-                " have at once: name another one, such as gitops-dsf-state"
-            )
-            raise FieldError(msg, "reconciler", "state", "branch")
+            must = "the reconciler must know which branch it may never force: write its name, such as main"
+            yield f"git.targetRevision is HEAD, and {must}", "git", "targetRevision"
+        if state.enabled and proposals.kinds and state.branch == "gitops-dsf":
+            cannot = "proposals are branches below it, which git cannot have at once"
+            message = f"reconciler.state.branch is gitops-dsf and {cannot}"
+            yield f"{message}: name another one, such as gitops-dsf-state", *of_state
         if settings.uses_git and not _PUSHABLE.fullmatch(git.url):
-            msg = (
-                f"the reconciler cannot push to git.url {git.url}: write https://host/owner/repository.git, "
-                "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
-            )
-            raise FieldError(msg, "git", "url")
-        proposals = settings.proposals
+            yield f"the reconciler cannot push to git.url {git.url}: write {_GIT_URLS}", "git", "url"
         if proposals.kinds and proposals.forge != "None":
             try:
                 address_of(git.url, kind=proposals.forge, api=proposals.forge_url or "")
             except ValueError as error:
-                msg = f"reconciler.proposals.forge is {proposals.forge}, but {error}, or leave forge out"
-                raise FieldError(msg, "reconciler", "proposals", "forge") from error
-        return self
+                message = f"reconciler.proposals.forge is {proposals.forge}, but {error}, or leave forge out"
+                yield message, "reconciler", "proposals", "forge"
 
 
 class FleetRepository(Authored):

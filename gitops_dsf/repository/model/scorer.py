@@ -222,10 +222,14 @@ class ScoreRange(Ruled):
     rules = (
         Rule(
             message="min must be below max; for scores where lower is better swap outputMin and outputMax",
+            says="min {0.min:g} must be below max {0.max:g}; for scores where lower is better swap outputMin"
+            " and outputMax",
+            holds=lambda found: found.min < found.max,
             cel="self.min < self.max",
         ),
         Rule(
             message="outputMin and outputMax are equal: every cluster would have the same score",
+            holds=lambda found: found.output_min != found.output_max,
             cel="self.outputMin != self.outputMax",
         ),
     )
@@ -238,17 +242,6 @@ class ScoreRange(Ruled):
     """Published score of min; above outputMax when lower raw scores are better."""
     output_max: Annotated[int, Field(ge=SCORE_MIN, le=SCORE_MAX)] = DEFAULT_OUTPUT_MAX
     """Published score of max."""
-
-    @model_validator(mode="after")
-    def _is_a_range(self) -> Self:
-        if not self.min < self.max:
-            raise ValueError(
-                f"min {self.min:g} must be below max {self.max:g}; for scores where lower is better swap"
-                " outputMin and outputMax"
-            )
-        if self.output_min == self.output_max:
-            raise ValueError("outputMin and outputMax are equal: every cluster would have the same score")
-        return self
 
 
 class Publish(Authored):

@@ -97,19 +97,8 @@ def _known() -> str:
     return ", ".join(sorted(kind for _, kind in KINDS))
 
 
-_UNREADABLE = frozenset(
-    code.id
-    for code in (
-        codes.SYNTAX,
-        codes.TAB,
-        codes.ENCODING,
-        codes.DEPTH,
-        codes.ALIASES,
-        codes.SIZE,
-        codes.SYMLINK,
-        codes.NOT_AN_OBJECT,
-    )
-)
+_OF_A_DOCUMENT = (codes.SYNTAX, codes.TAB, codes.DEPTH, codes.ALIASES, codes.NOT_AN_OBJECT)
+_UNREADABLE = {code.id for code in (*_OF_A_DOCUMENT, codes.ENCODING, codes.SIZE, codes.SYMLINK)}
 
 _SERVER_METADATA = (
     "creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generation managedFields"

@@ -41,43 +41,34 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     """Argo CD looks up decisions only in its own namespace."""
     for item in context.declared.application_sets:
         namespace = context.namespace_of(item)
-        if namespace != context.argocd_namespace:
+        home = context.argocd_namespace
+        if namespace != home:
             place = ("metadata", "namespace")
-            yield codes.WRONG_NAMESPACE.at(
-                item.at(*place),
-                f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in"
-                f" {namespace}",
-                f"write {context.argocd_namespace}",
-                edits=(Edit(place, value=context.argocd_namespace),),
-            )
+            message = f"decisions are looked up in {home}, the Argo CD namespace, never in {namespace}"
+            edits = (Edit(place, value=home),)
+            yield codes.WRONG_NAMESPACE.at(item.at(*place), message, f"write {home}", edits=edits)
 
 
 @needs("FleetRepository", *PLACEMENTS)
 def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
     """The Placements that generators name must exist, in the namespace where decisions are looked up."""
-    declared = context.declared
+    declared, home = context.declared, context.argocd_namespace
     items: Sequence[Item[RawPlacement] | Item[ScoredPlacement]]
     items = (*declared.scored_placements, *declared.placements, *context.shared_placements.values())
     placements = {item.name: item for item in items}
     names = {*placements, *(item.name for item in declared.rankings)}
     for item in declared.application_sets:
         for place, name in _followed(item.document):
-            if name not in names:
-                hint = (
-                    did_you_mean(name, names)
-                    or "write the Placement into apps/, or a ScoredApplication in place of both"
-                )
-                position = item.at(*place)
-                yield codes.UNKNOWN_PLACEMENT.at(position, f"there is no Placement {name} in apps/", hint)
-                continue
             placement = placements.get(name)
-            if placement is not None and context.namespace_of(placement) != context.argocd_namespace:
-                yield codes.WRONG_NAMESPACE.at(
-                    placement.at("metadata", "namespace"),
-                    "an ApplicationSet follows this Placement, but decisions are looked up in"
-                    f" {context.argocd_namespace} only",
-                    f"write namespace: {context.argocd_namespace}",
-                )
+            if name not in names:
+                write = "write the Placement into apps/, or a ScoredApplication in place of both"
+                message = f"there is no Placement {name} in apps/"
+                yield codes.UNKNOWN_PLACEMENT.at(item.at(*place), message, did_you_mean(name, names) or write)
+            elif placement is not None and context.namespace_of(placement) != home:
+                follows = "an ApplicationSet follows this Placement"
+                message = f"{follows}, but decisions are looked up in {home} only"
+                position = placement.at("metadata", "namespace")
+                yield codes.WRONG_NAMESPACE.at(position, message, f"write namespace: {home}")
 
 
 def _followed(document: Document) -> Iterator[tuple[Path, str]]:
@@ -85,15 +76,13 @@ def _followed(document: Document) -> Iterator[tuple[Path, str]]:
     for generator in _generators(document, ("spec", "generators")):
         selector = (*generator, "labelSelector")
         named = (*selector, "matchLabels", PLACEMENT_LABEL)
-        found = list(texts_in(value_at(document.data, named), named))
+        yield from texts_in(value_at(document.data, named), named)
         for term in document.items(*selector, "matchExpressions"):
-            written = value_at(document.data, term)
-            if isinstance(written, dict) and (written.get("key"), written.get("operator")) == (
-                PLACEMENT_LABEL,
-                "In",
-            ):
-                found += texts_in(written.get("values"), (*term, "values"))
-        yield from found
+            key, operator, values = (
+                value_at(document.data, (*term, name)) for name in ("key", "operator", "values")
+            )
+            if (key, operator) == (PLACEMENT_LABEL, "In"):
+                yield from texts_in(values, (*term, "values"))
 
 
 def _generators(document: Document, place: Path, depth: int = 0) -> Iterator[Path]:
@@ -110,25 +99,20 @@ def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
     written = value_at(document.data, place)
     config, name, selector = (written.get(key) for key in ("configMapRef", "name", "labelSelector"))
     write = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}}"
+    where = (*place, "configMapRef")
     if isinstance(config, str) and config != DUCK_TYPE_CONFIGMAP:
-        yield codes.GENERATOR_CONFIG.at(
-            document.at((*place, "configMapRef")),
-            f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every"
-            " Application is deleted",
-            f"write configMapRef: {DUCK_TYPE_CONFIGMAP}",
-            edits=(Edit((*place, "configMapRef"), value=DUCK_TYPE_CONFIGMAP),),
-        )
+        message = f"the ConfigMap {config} is not the one that is rendered"
+        message = f"{message}; if it has no matchKey, every Application is deleted"
+        hint, edits = f"write configMapRef: {DUCK_TYPE_CONFIGMAP}", (Edit(where, value=DUCK_TYPE_CONFIGMAP),)
+        yield codes.GENERATOR_CONFIG.at(document.at(where), message, hint, edits=edits)
+    where = (*place, "name")
     if name is not None and selector:
         message = "name and labelSelector together are an error to the generator"
-        where = (*place, "name")
         yield codes.GENERATOR.at(document.key_at(where), message, "remove name", edits=(Edit(where),))
     elif name is not None:
-        message = (
-            f"{name} is one page of a decision: clusters beyond the hundredth, and other decision groups, are"
-            " missed"
-        )
-        position = document.key_at((*place, "name"))
-        yield codes.DECISION_BY_NAME.at(position, message, f"{write} in place of name")
+        missed = "clusters beyond the hundredth, and other decision groups, are missed"
+        message = f"{name} is one page of a decision: {missed}"
+        yield codes.DECISION_BY_NAME.at(document.key_at(where), message, f"{write} in place of name")
     elif not selector:
         message = "neither labelSelector nor name: the generator finds no decision"
         yield codes.GENERATOR.at(document.key_at(place), message, write)
@@ -164,9 +148,7 @@ def _policy(document: Document) -> Iterator[Diagnostic]:
     kept = value_at(document.data, (*place, "preserveResourcesOnDeletion")) is True
     if kept or value_at(document.data, (*place, "applicationsSync")) in KEEPING_POLICIES:
         return
-    message = (
-        "an empty decision, or one page of it missing for a moment, deletes the Applications and what"
-        " they run"
-    )
+    missing = "an empty decision, or one page of it missing for a moment"
+    message = f"{missing}, deletes the Applications and what they run"
     hint = "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true"
     yield codes.DELETION_POLICY.at(document.at((*place, "applicationsSync")), message, hint)

@@ -10,9 +10,6 @@ from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.repository.load import Document, Path, value_at
-from gitops_dsf.repository.model.apps import ScoredApplication
-from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.foreign import RawApplicationSet
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.selectors import misfits
@@ -28,16 +25,12 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
     """A score that is missing for a moment would delete the application at once."""
     for item in context.declared.applications:
         ranking = context.ranking_of(item)
-        if (
-            ranking is not None
-            and item.value.spec.moves.strategy == "Replace"
-            and ranking.value.spec.on_missing_score == "Exclude"
-        ):
+        if ranking is None or item.value.spec.moves.strategy != "Replace":
+            continue
+        if ranking.value.spec.on_missing_score == "Exclude":
             whose = "" if ranking is item else f" of the ScoredPlacement {ranking.name}"
-            message = (
-                f"Replace together with onMissingScore: Exclude{whose} deletes the application as soon as a"
-                " score is missing"
-            )
+            deletes = "deletes the application as soon as a score is missing"
+            message = f"Replace together with onMissingScore: Exclude{whose} {deletes}"
             hint = "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral"
             yield codes.REPLACE_EXCLUDE.at(item.at("spec", "moves", "strategy"), message, hint)
 
@@ -66,10 +59,10 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
             if not path.startswith("/") and inside.split("/")[0] != "..":
                 continue
             right = "/".join(part for part in inside.split("/") if part != "..") or "."
-            position = item.at(*place, "path")
             message = f"{path} is not a path inside of the repository: Argo CD refuses it"
             hint = f"write path: {right}, relative to the root of the repository"
-            yield codes.SOURCE_PATH.at(position, message, hint, edits=(Edit((*place, "path"), value=right),))
+            edits = (Edit((*place, "path"), value=right),)
+            yield codes.SOURCE_PATH.at(item.at(*place, "path"), message, hint, edits=edits)
 
 
 def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
@@ -89,10 +82,9 @@ def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
 def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
     """What Argo CD's CRD does not say about sources, and Argo CD does."""
     for item in context.declared.applications:
-        places = [place for place, _ in item.value.spec.application.placed_sources]
-        yield from _sources(item.document, places)
+        yield from _sources(item.document, [place for place, _ in item.value.spec.application.placed_sources])
+    place: Path = ("spec", "template", "spec")
     for carried in context.declared.application_sets:
-        place: Path = ("spec", "template", "spec")
         listed = carried.document.items(*place, "sources")
         yield from _sources(carried.document, [(*place, "source"), *listed])
 
@@ -118,11 +110,9 @@ def _sources(document: Document, places: Sequence[Path]) -> Iterator[Diagnostic]
                 message = f"another source has the ref {ref}: Argo CD refuses the Application"
                 yield codes.AMBIGUOUS_SOURCE.at(document.at((*place, "ref")), message, "choose another name")
             elif ref and not _REF.fullmatch(ref):
-                yield codes.PLACEMENT_SHAPE.at(
-                    document.at((*place, "ref")),
-                    f"{dotted((*place, 'ref'))} must be letters, digits, '-' and '_': Argo CD refuses others",
-                    "choose another name",
-                )
+                where = (*place, "ref")
+                message = f"{dotted(where)} must be letters, digits, '-' and '_': Argo CD refuses others"
+                yield codes.PLACEMENT_SHAPE.at(document.at(where), message, "choose another name")
             refs.add(ref)
     yield from _value_files(document, [place for place in places if isinstance(place[-1], int)], refs)
 
@@ -143,13 +133,10 @@ def _value_files(document: Document, places: Sequence[Path], refs: set[str]) -> 
 
 def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
     """Names of applications and Placements become label values."""
-    declared = context.declared
+    placements = (*context.declared.placements, *context.declared.scored_placements)
     for items, what in (
-        (declared.applications, "the name becomes a label value, which"),
-        (
-            (*declared.placements, *declared.scored_placements),
-            "OCM labels its decisions with the name, and a label value",
-        ),
+        (context.declared.applications, "the name becomes a label value, which"),
+        (placements, "OCM labels its decisions with the name, and a label value"),
     ):
         for item in items:
             if len(item.name) > MAX_NAME:
@@ -176,13 +163,11 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     """Argo CD looks in its own namespace (docs/contributing/behaviour.md#one-namespace)."""
     for item in context.declared.applications:
         namespace = item.value.metadata.namespace
-        if namespace is not None and namespace != context.argocd_namespace:
-            yield codes.WRONG_NAMESPACE.at(
-                item.at("metadata", "namespace"),
-                f"the application is rendered into {context.argocd_namespace}, the Argo CD namespace, not"
-                f" into {namespace}",
-                f"remove namespace, or write {context.argocd_namespace}",
-            )
+        home = context.argocd_namespace
+        if namespace is not None and namespace != home:
+            message = f"the application is rendered into {home}, the Argo CD namespace, not into {namespace}"
+            hint = f"remove namespace, or write {home}"
+            yield codes.WRONG_NAMESPACE.at(item.at("metadata", "namespace"), message, hint)
 
 
 @needs("FleetRepository")
@@ -193,11 +178,8 @@ def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator
         AGENT_NAMESPACE: "the agent",
         context.settings.hub_namespace: "the reconciler and Open Cluster Management",
     }
-    places: list[tuple[Item[ScoredApplication] | Item[RawApplicationSet], Path]] = [
-        *((item, ("spec", "application", "destinationNamespace")) for item in context.declared.applications),
-        *((item, _OF_A_TEMPLATE) for item in context.declared.application_sets),
-    ]
-    for item, path in places:
+    for item in (*context.declared.applications, *context.declared.application_sets):
+        path = _DESTINATION[item.document.kind]
         name = value_at(item.document.data, path)
         if not isinstance(name, str):
             continue
@@ -208,5 +190,8 @@ def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator
             yield codes.PLATFORM_DESTINATION.at(item.at(*path), message, hint)
 
 
-_OF_A_TEMPLATE: Final[Path] = ("spec", "template", "spec", "destination", "namespace")
+_DESTINATION: Final[dict[str, Path]] = {
+    "ApplicationSet": ("spec", "template", "spec", "destination", "namespace"),
+    "ScoredApplication": ("spec", "application", "destinationNamespace"),
+}
 _PLATFORM: Final = {"kube-*": "Kubernetes", "open-cluster-management*": "Open Cluster Management"}

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final
-from urllib.parse import urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.urls import host_of
+from gitops_dsf.hub.urls import host_of, origin
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.scorer import Scoring, Source, sends_token
 from gitops_dsf.resolve.context import Context, needs
@@ -82,7 +81,9 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
     """Otherwise a scoring API could collect the tokens of all clusters, by a host that a lock names."""
     for scorer in context.scorers.values():
         for section, written, said in _locked_hosts(scorer):
-            if not sends_token(written.auth) or _same_host(written.host, said):
+            there = origin(said).lower()
+            same = said == written.host or (there and there == origin(written.host).lower())
+            if same or not sends_token(written.auth):
                 continue
             message = f"{section}.auth would send a token to {said}, a host that only the lock names"
             hint = f"write {section}.host: {said} into the scorer if that is where the token may go"
@@ -124,15 +125,3 @@ def _locked_hosts(scorer: EffectiveScorer) -> Iterator[tuple[str, Source | Scori
         yield "source", written.source, scorer.spec.source.host
     if scorer.is_locked("scoring.host"):
         yield "scoring", written.scoring, scorer.spec.scoring.host
-
-
-def _same_host(first: str, second: str) -> bool:
-    return bool(first) and _origin(first) == _origin(second)
-
-
-def _origin(url: str) -> tuple[str, str]:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "", url
-    return parts.scheme.lower(), parts.netloc.lower()

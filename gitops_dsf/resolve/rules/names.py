@@ -18,14 +18,11 @@ from gitops_dsf.wording import did_you_mean_one_of
 def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
     """Applications and ScoredPlacements render objects of their names; a copied one must differ."""
     declared, home = context.declared, context.argocd_namespace
-    taken: dict[tuple[str, str, str], Position] = {
-        ("ApplicationSet", home, item.name): item.position for item in declared.applications
-    }
-    taken |= {
-        ("Placement", home, item.name): item.position
-        for item in declared.applications
-        if item.value.spec.placement.ref is None
-    }
+    taken: dict[tuple[str, str, str], Position] = {}
+    for application in declared.applications:
+        taken["ApplicationSet", home, application.name] = application.position
+        if application.value.spec.placement.ref is None:
+            taken["Placement", home, application.name] = application.position
     others: tuple[RankingItem | CarriedItem, ...] = (*declared.carried, *declared.scored_placements)
     for item in sorted(others, key=lambda found: found.position):
         kind = "Placement" if item.document.kind == "ScoredPlacement" else item.document.kind
@@ -45,21 +42,17 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
         name, resource = scorer.score_name, scorer.resource_name
         if not name:
             continue
-        if name in by_name:
-            first = by_name[name].at(field)
-            message = f"the score name {name} is used at {first}, too: the two scores overwrite each other"
+        same, alike = by_name.setdefault(name, scorer), by_resource.setdefault(resource, scorer)
+        if same is not scorer:
+            what = f"the score name {name} is used at {same.at(field)}, too"
             hint = "give each scorer a score name of its own"
+            message = f"{what}: the two scores overwrite each other"
             yield codes.DUPLICATE_SCORE.at(scorer.at(field), message, hint)
-        elif resource in by_resource:
-            other = by_resource[resource]
-            yield codes.SANITISED_CLASH.at(
-                scorer.at(field),
-                f"{name} and {other.score_name} ({other.at(field)}) both become the AddOnPlacementScore"
-                f" {resource}",
-                "choose names that differ in more than case and punctuation",
-            )
-        by_name.setdefault(name, scorer)
-        by_resource.setdefault(resource, scorer)
+        elif alike is not scorer:
+            both = f"{name} and {alike.score_name} ({alike.at(field)})"
+            message = f"{both} both become the AddOnPlacementScore {resource}"
+            hint = "choose names that differ in more than case and punctuation"
+            yield codes.SANITISED_CLASH.at(scorer.at(field), message, hint)
 
 
 _OF_ARGOCD: Final = "argocd.argoproj.io/"
@@ -69,9 +62,7 @@ _ALLOWED: Final = {("Placement", SYNC_WAVE), ("ApplicationSet", SYNC_WAVE)}
 
 def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
     """Hooks, sync options and tracking IDs change whether Argo CD deletes, replaces or owns an object."""
-    declared = context.declared
-    placed = (*declared.scored_placements, *declared.placements, *declared.application_sets)
-    for document, field, key, _ in _noted(*declared.scorers, *declared.applications, *placed):
+    for document, field, key, _ in _noted(*_rendered(context)):
         if key.lower().startswith(_OF_ARGOCD) and (field == "labels" or (document.kind, key) not in _ALLOWED):
             message = f"metadata.{field}: {key} would steer how Argo CD applies this object"
             hint = "remove it; gitops-dsf renders the waves and options that its objects need"
@@ -80,10 +71,8 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
 
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Checks the labels of what is rendered, and of clusters: no selector matches an invalid one."""
-    declared = context.declared
-    inventory = (*declared.clusters, *declared.cluster_sets)
-    placed = (*declared.scored_placements, *declared.placements, *declared.application_sets)
-    for document, field, key, value in _noted(*inventory, *declared.scorers, *declared.applications, *placed):
+    inventory = (*context.declared.clusters, *context.declared.cluster_sets)
+    for document, field, key, value in _noted(*inventory, *_rendered(context)):
         path = ("metadata", field, key)
         if not label_key(key.lower() if field == "annotations" else key):
             message = f"metadata.{field}: {key or 'an empty key'} is not allowed"
@@ -91,6 +80,12 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
         elif field == "labels" and isinstance(value, str) and not label_value(value):
             message = f"metadata.labels.{key}: {value[:60]} is not allowed"
             yield codes.BAD_VALUE.at(document.at(path), message, VALUE_RULE)
+
+
+def _rendered(context: Context) -> Iterator[Item[Authored]]:
+    declared = context.declared
+    placed = (*declared.scored_placements, *declared.placements, *declared.application_sets)
+    yield from (*declared.scorers, *declared.applications, *placed)
 
 
 def _noted(*items: Item[Authored]) -> Iterator[tuple[Document, str, str, object]]:
@@ -117,10 +112,8 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
         elif context.config_is_unseen(scorer):
             if not scorer.score_name:
                 message = f"the name of {score.scorer}'s score is known to its /config alone"
-                hint = (
-                    "write scoring.params.name into the scorer, or run gitops-dsf sync --scorer"
-                    f" {score.scorer}"
-                )
+                sync = f"run gitops-dsf sync --scorer {score.scorer}"
+                hint = f"write scoring.params.name into the scorer, or {sync}"
                 yield codes.UNKNOWN_SCORER.at(position, message, hint)
         elif context.waits_for_lock(scorer):
             message = f"{score.scorer} waits for its lock: nothing will publish this score"
@@ -153,12 +146,9 @@ def something_ranks(context: Context) -> Iterator[Diagnostic]:
     """An application that follows no ScoredPlacement needs a ranking of its own."""
     for item in context.declared.applications:
         if item.value.spec.placement.ref is None and item.document.data["spec"].get("scores") is None:
-            yield codes.MISSING_FIELD.at(
-                item.at("spec", "scores"),
-                "spec.scores is missing",
-                "add scores (which scorers rank the clusters), or placement.ref (a ScoredPlacement that has"
-                " them)",
-            )
+            reference = "placement.ref (a ScoredPlacement that has them)"
+            hint = f"add scores (which scorers rank the clusters), or {reference}"
+            yield codes.MISSING_FIELD.at(item.at("spec", "scores"), "spec.scores is missing", hint)
 
 
 def _placement_hint(name: str, context: Context) -> str:
