@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dsf_scorer.conformance import Client
+from dsf_scorer.conformance.exchange import Client
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import Rendered, produce

@@ -55,15 +55,40 @@ def _prometheus_fault(scorer: Summary) -> str | None:
     return None
 
 
-class PrometheusSource:
-    """Sends range queries, or instant ones: if series are scores, or if the path ends with ``/query``."""
+class Fetch:
+    """The first stage of a cycle of one scorer. Prometheus gets range queries, or instant ones if series are
+    scores or if the path ends with ``/query``. The cluster gives the present values, whatever the range.
+    """
 
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None:
-        self._scorer = scorer
-        self._endpoint = endpoint
+    def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
+        self._scorer, self._endpoint, self._cluster = scorer, endpoint, cluster
+        self._name = f"MetricSource {scorer.source_ref}: " if scorer.source_ref else ""
+        self._kind = _kind(scorer)
         self._queries = [part.text for part in query.split(scorer.source_query)]
 
-    async def fetch(self, *, now: float) -> Series:
+    async def __call__(self, *, now: float) -> Series:
+        """The series at ``now`` (Unix seconds). Raises AgentError."""
+        if self._kind == NONE:
+            return Series()
+        try:
+            series = await (self._queried(now) if self._kind == PROMETHEUS else self._counted(now))
+        except AgentError as error:
+            raise error.anew(self._name + self._endpoint.hide(str(error)), stage="fetch") from error
+        return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))
+
+    async def _counted(self, now: float) -> Series:
+        parts: list[bytes] = []
+        found = await self._cluster.read(measures.select(self._scorer.source_query))
+        for start in range(0, len(found), BATCH_SERIES):
+            batch = (
+                b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (key, now, repr(value).removesuffix(".0").encode())
+                for key, value in found[start : start + BATCH_SERIES]
+            )
+            parts.append(b",".join(batch))
+            await asyncio.sleep(0)
+        return Series(parts=tuple(parts), count=len(found), size=sum(map(len, parts)))
+
+    async def _queried(self, now: float) -> Series:
         """The series of all queries, in the order of the queries."""
         found = [await self._one(0, now=now)] if len(self._queries) == 1 else await self._all(now=now)
         return Series(
@@ -163,27 +188,6 @@ def _measures_fault(scorer: Summary) -> str | None:
     return None
 
 
-class KubernetesSource:
-    """Gives the present values, one point for each series, whatever range the entry names."""
-
-    def __init__(self, *, scorer: Summary, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._selections = measures.select(scorer.source_query)
-
-    async def fetch(self, *, now: float) -> Series:
-        """The series at ``now``. Raises AgentError."""
-        parts: list[bytes] = []
-        found = await self._cluster.read(self._selections)
-        for start in range(0, len(found), BATCH_SERIES):
-            batch = (
-                b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (key, now, repr(value).removesuffix(".0").encode())
-                for key, value in found[start : start + BATCH_SERIES]
-            )
-            parts.append(b",".join(batch))
-            await asyncio.sleep(0)
-        return Series(parts=tuple(parts), count=len(found), size=sum(map(len, parts)))
-
-
 def has_series(scorer: Summary) -> bool:
     """Whether the entry has a source that is asked for series."""
     return _kind(scorer) != NONE
@@ -205,27 +209,3 @@ def fault(scorer: Summary) -> str | None:
 def _kind(scorer: Summary) -> str:
     """An entry with a query and without a type means Prometheus; upstream's agent would query no source."""
     return scorer.source_type or (PROMETHEUS if scorer.source_query.strip() else NONE)
-
-
-class Fetch:
-    """The first stage of a cycle, for one scorer."""
-
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
-        self._endpoint = endpoint
-        self._name = f"MetricSource {scorer.source_ref}: " if scorer.source_ref else ""
-        kind = _kind(scorer)
-        self._source: PrometheusSource | KubernetesSource | None = None
-        if kind == PROMETHEUS:
-            self._source = PrometheusSource(scorer=scorer, endpoint=endpoint)
-        elif kind == SOURCE_TYPE:
-            self._source = KubernetesSource(scorer=scorer, cluster=cluster)
-
-    async def __call__(self, *, now: float) -> Series:
-        """The series at ``now`` (Unix seconds). Raises AgentError."""
-        if self._source is None:
-            return Series()
-        try:
-            series = await self._source.fetch(now=now)
-        except AgentError as error:
-            raise error.anew(self._name + self._endpoint.hide(str(error)), stage="fetch") from error
-        return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
+from weakref import WeakSet
 
 import msgspec
 
@@ -34,41 +35,21 @@ USAGE_SECONDS: Final = 15.0
 USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
 
 
-class Changes:
-    """Counts the changes of nodes and pods that measures can depend on."""
+class Trigger:
+    """Starts the cycles of one scorer when the cluster changed in a way that measures can depend on."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self._event = asyncio.Event()
-
-    def mark(self) -> None:
-        """Call this after each change."""
-        self.count += 1
-        self._event.set()
-
-    async def beyond(self, count: int) -> None:
-        """Returns when there are more changes than this."""
-        while self.count <= count:
-            self._event.clear()
-            await self._event.wait()
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class Trigger:
-    """Starts the cycles of one scorer when the cluster changed."""
-
-    changes: Changes
-    _seen: int = field(init=False, default=0)
-    _started: float = field(init=False, default=0.0)
+        self.changed = asyncio.Event()
+        self._started = 0.0
 
     def started(self) -> None:
         """Call this before ``wait``, when a cycle starts, which takes all changes so far into account."""
-        self._seen = self.changes.count
+        self.changed.clear()
         self._started = monotonic()
 
     async def wait(self) -> None:
         """Returns when a cycle should start because of a change."""
-        await self.changes.beyond(self._seen)
+        await self.changed.wait()
         rest = self._started + GAP_SECONDS - monotonic()
         await asyncio.sleep(max(SETTLE_SECONDS, rest))
 
@@ -92,7 +73,8 @@ class Cluster:
     """Informers while scorers of source type Kubernetes need them. ``wait_seconds``: for the first lists."""
 
     def __init__(self, *, server: ApiServer | None, wait_seconds: float) -> None:
-        self.changes = Changes()
+        self._triggers: WeakSet[Trigger] = WeakSet()
+        """Those of the scorers that run."""
         self._server = server
         self._wait_seconds = wait_seconds
         self._following: _Following | None = None
@@ -100,6 +82,12 @@ class Cluster:
         self._usage: Mapping[str, NodeUsage] = {}
         self._usage_at: float | None = None
         self._usage_lock = asyncio.Lock()
+
+    def trigger(self) -> Trigger:
+        """A new trigger, which is told of changes while somebody has it."""
+        found = Trigger()
+        self._triggers.add(found)
+        return found
 
     async def follow(self, scorers: Iterable[Summary]) -> None:
         """Starts or stops what these scorers need. Calls must not overlap."""
@@ -193,7 +181,8 @@ class Cluster:
         def changed(_key: str, _item: Node | Pod | None) -> None:
             # The first lists are no changes: no scorer has seen anything before.
             if nodes.synced.is_set() and pods.synced.is_set():
-                self.changes.mark()
+                for trigger in self._triggers:
+                    trigger.changed.set()
 
         nodes.listen(changed)
         pods.listen(changed)

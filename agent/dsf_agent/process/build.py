@@ -13,7 +13,7 @@ from dsf_agent.endpoints.credentials import Auth, Credentials, reader, scoring_a
 from dsf_agent.endpoints.endpoint import Endpoint, token_server
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
-from dsf_agent.kubernetes.cluster import Cluster, Trigger
+from dsf_agent.kubernetes.cluster import Cluster
 from dsf_agent.metrics import Metrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
@@ -135,7 +135,7 @@ class Adapters:
             rule = Rule.of(scorer, jitter=0.0)
             publication = self.publisher.publication(scorer, rule=rule, metrics=metrics)
         if scorer.source_type == SOURCE_TYPE:
-            trigger = Trigger(changes=self.cluster.changes)
+            trigger = self.cluster.trigger()
         phase = interval * stable_fraction(self.settings.cluster, scorer.score_name, "phase")
         return Worker(
             scorer=scorer,

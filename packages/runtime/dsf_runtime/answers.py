@@ -6,8 +6,7 @@ trust.
 """
 
 import asyncio
-import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import httpcore
@@ -72,37 +71,19 @@ class HeadStream(httpcore.AsyncNetworkStream):
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
-    ) -> httpcore.AsyncNetworkStream:
+    async def start_tls(self, *context: Any, **how: Any) -> httpcore.AsyncNetworkStream:  # noqa: ANN401
         """The stream inside TLS has the same limits."""
-        return HeadStream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+        return HeadStream(await self._inner.start_tls(*context, **how))
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - httpcore's signature
         return self._inner.get_extra_info(info)
 
 
-class _Backend(httpcore.AsyncNetworkBackend):
-    """Creates streams with limits."""
+class _Backend(httpcore.AnyIOBackend):
+    """Creates streams with limits. httpcore uses the same backend on asyncio."""
 
-    def __init__(self, inner: httpcore.AsyncNetworkBackend) -> None:
-        self._inner = inner
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        return HeadStream(await self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
-
-    async def sleep(self, seconds: float) -> None:
-        await self._inner.sleep(seconds)
+    async def connect_tcp(self, *where: Any, **how: Any) -> httpcore.AsyncNetworkStream:  # noqa: ANN401
+        return HeadStream(await super().connect_tcp(*where, **how))
 
 
 def limited(client: httpx.AsyncClient) -> httpx.AsyncClient:
@@ -112,7 +93,7 @@ def limited(client: httpx.AsyncClient) -> httpx.AsyncClient:
     for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
         if isinstance(transport, httpx.AsyncHTTPTransport):
             pool: Any = transport._pool  # noqa: SLF001
-            pool._network_backend = _Backend(pool._network_backend)  # noqa: SLF001
+            pool._network_backend = _Backend()  # noqa: SLF001
     return client
 
 

@@ -200,19 +200,20 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
     import ssl
 
     from dsf_scorer import conformance
-    from dsf_scorer.conformance import Severity
+    from dsf_scorer.conformance.exchange import Client, Severity, Target
+    from dsf_scorer.conformance.scoring import read_sample
 
     if args.timeout <= 0 or args.series < 0:
         raise UsageError("--timeout must be above 0 and --series not below 0")
-    target = conformance.Target.parse(args.url, scoring_url=args.scoring_url)
-    sample = conformance.read_sample(args.data) if args.data is not None else None
+    target = Target.parse(args.url, scoring_url=args.scoring_url)
+    sample = read_sample(args.data) if args.data is not None else None
     try:
         tls = ssl.create_default_context(cafile=args.ca_file) if args.ca_file else None
     except (OSError, ssl.SSLError) as error:
         raise UsageError(f"--ca-file {args.ca_file}: {error}") from error
     found = conformance.check(
         target,
-        client=conformance.Client(timeout_seconds=args.timeout, tls=tls),
+        client=Client(timeout_seconds=args.timeout, tls=tls),
         # Only `gitops-dsf scorer check` knows PromQL.
         judge_query=judge_query or (lambda _: []),
         token=_token(args.token_file),

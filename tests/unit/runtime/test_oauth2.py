@@ -76,7 +76,10 @@ async def test_one_request_is_sent_for_all_that_wait() -> None:
     assert len(server.seen) == 3
 
 
-async def test_a_server_that_is_down_is_asked_seldom(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_server_that_is_down_is_asked_seldom(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("random.uniform", lambda low, high: (low + high) / 2)
     server = Server(expires_in=400)
     assert await server.get() == "token-1"
     server.fault = TokenError("https://login.example.com/token cannot be reached")
@@ -89,7 +92,7 @@ async def test_a_server_that_is_down_is_asked_seldom(caplog: pytest.LogCaptureFi
     await asyncio.sleep(60)
     assert await server.fails() == "https://login.example.com/token cannot be reached"
     assert await server.fails() == (
-        "https://login.example.com/token cannot be reached; it is asked again in 12 s"
+        "https://login.example.com/token cannot be reached; it is asked again in 10 s"
     )
     asked = len(server.seen)
     for _ in range(3600):

@@ -18,30 +18,17 @@ from dsf_scorer.conformance.exchange import (
     Client,
     Finding,
     Report,
-    Severity,
     Target,
     origin_of,
     split_http,
     trouble,
 )
-from dsf_scorer.conformance.scoring import Sample, nodes, read_sample
+from dsf_scorer.conformance.scoring import Sample, nodes
 from dsf_scorer.definition import DEFAULT_PATH, check_definition
 from dsf_scorer.errors import DefinitionError, UsageError
 from dsf_wire import query
 from dsf_wire.scorename import sanitise
 from dsf_wire.scoring import ConfigScoring, ScorerConfig
-
-__all__ = [
-    "Client",
-    "Finding",
-    "JudgeQuery",
-    "Report",
-    "Sample",
-    "Severity",
-    "Target",
-    "check",
-    "read_sample",
-]
 
 SOURCE_TYPES: Final = ("Prometheus", "None")
 JudgeQuery = Callable[[str], list[tuple[int, str, bool]]]
