@@ -23,8 +23,6 @@ _URL: Final = re.compile(
 
 
 class Address(NamedTuple):
-    """A repository on a forge."""
-
     api: str
     place: str
     """owner/name. On GitLab there may be groups in between."""

@@ -52,8 +52,6 @@ class ForgeError(GitopsDsfError):
 
 
 class Answer(NamedTuple):
-    """What a forge answered."""
-
     status: int
     content: bytes
     """Without the token, if the status says that something is wrong."""

@@ -25,8 +25,6 @@ class _Side(msgspec.Struct, frozen=True):
 
 
 class Pull(Request, frozen=True, kw_only=True):
-    """A pull request of GitHub, and of Gitea."""
-
     url: str = msgspec.field(name="html_url")
     head: _Side
 
@@ -38,8 +36,6 @@ class Pull(Request, frozen=True, kw_only=True):
 
 
 class GitHub(Forge):
-    """Pull requests on GitHub."""
-
     NAME: ClassVar[str] = "GitHub"
     TO_PROPOSE: ClassVar[str] = "Contents and Pull requests, read and write"
     TO_COMMENT: ClassVar[str] = "Pull requests, read and write (in a workflow: `pull-requests: write`)"
@@ -64,8 +60,6 @@ _PAGES: Final = 40
 
 
 class Gitea(GitHub):
-    """Pull requests on Gitea or Forgejo."""
-
     NAME: ClassVar[str] = "Gitea"
     TO_PROPOSE: ClassVar[str] = "the scope write:repository, and a user who may write to the repository"
     TO_COMMENT: ClassVar[str] = "the scopes write:issue and read:user"
@@ -74,7 +68,6 @@ class Gitea(GitHub):
     BOTS: ClassVar[bool] = False
 
     async def latest(self, branch: str) -> Request | None:
-        """The newest pull request from a branch of this repository, open or not."""
         path = f"pulls/{quote(self._base, safe='')}/{quote(branch, safe='')}"
         try:
             some = await self._call("GET", path, Pull)
@@ -110,8 +103,6 @@ class _MergeRequest(Request, frozen=True, kw_only=True):
 
 
 class GitLab(Forge):
-    """Merge requests on GitLab."""
-
     NAME: ClassVar[str] = "GitLab"
     TO_PROPOSE: ClassVar[str] = "the scope api, and the role Developer"
     TO_COMMENT: ClassVar[str] = "the scope api, and the role Reporter; no job token may write notes"

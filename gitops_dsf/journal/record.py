@@ -38,7 +38,6 @@ class Term(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
 
     @property
     def points(self) -> int:
-        """Weight times score."""
         return self.weight * (self.score or 0)
 
 
@@ -203,7 +202,6 @@ class Read:
 
 
 def file_of(record: Record) -> str:
-    """The file that a record belongs to."""
     return f"{record.time.astimezone(UTC):%Y-%m}.jsonl"
 
 

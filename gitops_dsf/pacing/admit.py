@@ -17,8 +17,6 @@ NONE: Final[Mapping[str, str]] = {}
 
 
 class Reason(StrEnum):
-    """What a wish waits for."""
-
     CONCURRENT = "Concurrent"
     """As many moves as the pace allows are under way."""
     ARRIVALS = "Arrivals"
@@ -66,8 +64,6 @@ class Situation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A move that does not begin now."""
-
     wish: Wish
     reason: Reason
     message: str
@@ -128,8 +124,6 @@ class _Simulated:
 
 
 class _Round:
-    """One admission."""
-
     def __init__(self, situation: Situation, wishes: Wishes) -> None:
         self._situation = situation
         self._wishes = wishes
@@ -222,7 +216,6 @@ class _Round:
 
 
 def move_of(wish: Wish, now: float) -> Move:
-    """The move that carries a wish out."""
     return Move(
         placement=wish.placement,
         source=wish.source,

@@ -58,7 +58,6 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
         return self.phase is not Phase.ENDED
 
     def entered(self, phase: Phase, now: float) -> "Move":
-        """The move in another phase."""
         return replace(self, phase=phase, phase_since=now)
 
 
@@ -71,15 +70,12 @@ class Ledger(Struct, frozen=True):
 
     @property
     def under_way(self) -> Iterator[Move]:
-        """Moves that have not ended."""
         return (each for each in self.moves if each.under_way)
 
     def of(self, placement: str) -> Move | None:
-        """The move of a Placement that is under way."""
         return next((each for each in self.under_way if each.placement == placement), None)
 
     def last_end(self, placement: str) -> float | None:
-        """When the last admitted move of a Placement ended."""
         ends = [
             each.phase_since
             for each in self.moves
@@ -88,7 +84,6 @@ class Ledger(Struct, frozen=True):
         return max(ends, default=None)
 
     def adding(self, moves: Iterable[Move]) -> "Ledger":
-        """The ledger with more moves."""
         return replace(self, moves=(*self.moves, *moves))
 
     def pruned(self, pace: Pace, *, settle: float, now: float) -> "Ledger":

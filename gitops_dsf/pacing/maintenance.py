@@ -27,16 +27,12 @@ MOST_NAMED: Final = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drained:
-    """Why a cluster is drained."""
-
     maintenance: str
     period: Period
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
-    """What the open windows say."""
-
     cordoned: frozenset[str] = frozenset()
     """Clusters that no application may enter: those that are cordoned or drained."""
     drained: Mapping[str, Drained] = field(default_factory=dict)

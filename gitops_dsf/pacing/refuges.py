@@ -166,7 +166,6 @@ class _Together:
                 yield name, (plain + more) / _total(ranking)
 
     def _add(self, key: str, cluster: str, *, times: int = 1) -> None:
-        """Assumes the load of an application on a cluster."""
         ranking = self._rankings[key]
         self._counts[cluster] += times
         load = self._load.setdefault(cluster, Counter())

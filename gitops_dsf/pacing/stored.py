@@ -74,7 +74,6 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
 
     @property
     def data(self) -> dict[str, str]:
-        """The data of the ConfigMap."""
         parts = {LEDGER_KEY: self.ledger, QUEUE_KEY: self.queue, MAINTENANCE_KEY: self.maintenance}
         return {key: msgspec.json.encode(part).decode() for key, part in parts.items()}
 

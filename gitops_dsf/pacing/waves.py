@@ -94,7 +94,6 @@ def _after(situation: Situation, ledger: Ledger, following: Mapping[str, Move]) 
 
 
 def _following(state: HubState, moves: Mapping[str, Move]) -> HubState:
-    """The hub after OCM has followed these moves."""
     kept = [
         item
         for item in state.decisions.values()

@@ -19,7 +19,6 @@ class Paced:
 
     @classmethod
     def of(cls, placement: Placement, ranking: PacedRanking) -> "Paced":
-        """Keeps both forms."""
         return cls(placement=placement, ranking=ranking, written=as_written(placement, ranking))
 
     @property
@@ -30,8 +29,6 @@ class Paced:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wish:
-    """A move that the scores ask for."""
-
     placement: str
     """namespace/name."""
     source: str

@@ -40,7 +40,6 @@ class Events:
     """Writes Events into the namespace of their object. Never raises, and never waits for long."""
 
     def __init__(self, *, api: HubApi, outcomes: Counter) -> None:
-        """`outcomes` has the label outcome."""
         self._api, self._outcomes = api, outcomes
         self._left, self._at = float(BURST), monotonic()
         """Events that may be written now, and when that was computed: a token bucket."""

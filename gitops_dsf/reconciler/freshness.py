@@ -112,7 +112,6 @@ def _with_condition(found: Assessment, *, on_hub: bool) -> Assessment:
 
 
 def _condition(found: Assessment) -> tuple[str, str]:
-    """Status and reason."""
     if found.expired:
         return "False", "Expired"
     if found.endless:

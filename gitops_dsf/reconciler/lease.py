@@ -48,7 +48,6 @@ class Leadership:
         return self._left() if self.is_leader else 0.0
 
     async def acquire(self) -> None:
-        """Waits until this replica leads."""
         last = ""
         while not self.is_leader:
             taken = False

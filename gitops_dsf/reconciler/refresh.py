@@ -84,7 +84,6 @@ class RefreshDebounce:
         return found, min(waits, default=None)
 
     def refreshed(self, due: Due, now: float) -> None:
-        """Remembers a refresh."""
         self._told[due.uid] = (due.wanted, now)
 
 

@@ -170,7 +170,6 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
 
 
 def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Controllers:
-    """Every controller that the settings ask for."""
     spec = settings.spec.reconciler
     flapping = FlappingReporter(shared)
     scorers = ScorerController(

@@ -25,8 +25,6 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scan:
-    """The scores of the hub at one moment."""
-
     targets: TargetClusters
     owners: Mapping[str, Owner]
     """The scorer by the name of its scores."""
@@ -50,8 +48,6 @@ class Scan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Expected:
-    """Where a scorer should run."""
-
     resource: str
     clusters: frozenset[str]
     since: dict[str, float] = field(default_factory=dict)

@@ -30,8 +30,6 @@ class GitSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """Settings of the whole process."""
-
     spec: FleetRepositorySpec
     metrics_host: str
     metrics_port: int

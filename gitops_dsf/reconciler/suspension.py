@@ -51,7 +51,6 @@ class ScoreCounts:
 
     @property
     def counted(self) -> int:
-        """Clusters that are fresh or stale."""
         return self.fresh + self.stale
 
     def is_quorum(self, percent: int) -> bool:
@@ -75,8 +74,6 @@ def count_scores(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScorerState:
-    """What is known of one DynamicScorer now."""
-
     scorer: DynamicScorer
     health: HealthStatus | None
     """By the hub's probes; None until this leader has probed it often enough."""

@@ -32,8 +32,6 @@ AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
 
 
 class Request(NamedTuple):
-    """A page to ask."""
-
     url: str
     auth: Auth | None = None
     """Whose credentials are sent, where they are found, and which CA is trusted."""
@@ -79,8 +77,6 @@ def page_request(
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What is added to a request."""
-
     token: str = field(default="", repr=False)
     trust: ssl.SSLContext | None = None
     """With the client certificate and the private CA; None for the system's CAs alone."""

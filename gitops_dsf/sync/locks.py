@@ -68,7 +68,6 @@ class SyncPlan:
 
     @property
     def refused(self) -> bool:
-        """Whether any page was refused."""
         return any(item.verdict is LockState.REFUSED for item in self.outcomes)
 
 

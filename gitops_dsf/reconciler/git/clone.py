@@ -93,9 +93,9 @@ class Clone:
     failure the clone is created again.
     """
 
-    def __init__(self, *, settings: GitSettings, folder: Path, renew_after: int = RENEW_AFTER) -> None:
+    def __init__(self, *, settings: GitSettings, folder: Path) -> None:
         self._url, self._protected = settings.url, settings.branch
-        self._folder, self._renew_after = folder / "repository.git", renew_after
+        self._folder = folder / "repository.git"
         self.author = settings.author
         self.tree = folder / "tree"
         self.head = ""
@@ -110,7 +110,7 @@ class Clone:
 
         A pass begins with it: it sometimes creates the clone again, without its commits.
         """
-        if not self._created or self._commits >= self._renew_after:
+        if not self._created or self._commits >= RENEW_AFTER:
             await self._create()
         out = await self._run("ls-remote", "--heads", _REMOTE, *(_HEADS + name for name in names))
         found = (line.split("\t", 1) for line in out.splitlines())
@@ -139,7 +139,6 @@ class Clone:
         return out.split("\0")[:-1]
 
     async def read(self, commit: str, name: str) -> bytes:
-        """The content of one file of a fetched commit."""
         return await self._bytes("cat-file", "blob", f"{commit}:{name}")
 
     async def changes(self, before: str, after: str) -> dict[str, str]:
@@ -158,7 +157,6 @@ class Clone:
         return committer if author == self.author else author
 
     async def committed_at(self, commit: str) -> datetime:
-        """When a fetched commit was made."""
         return datetime.fromisoformat(await self._run("show", "--no-patch", "--format=%cI", commit))
 
     async def write(self, files: Mapping[str, bytes]) -> None:

@@ -98,7 +98,6 @@ class Credentials:
 
     @property
     def trust(self) -> Path | None:
-        """The file of certificates to trust, if there is one."""
         return self.folder / "ca.crt" if self.folder and self._has("ca.crt") else None
 
     def cleaned(self, text: str) -> str:
@@ -132,12 +131,10 @@ class Credentials:
 
 
 def is_http(url: str) -> bool:
-    """Whether git uses HTTP for it."""
     return url.startswith(("https://", "http://"))
 
 
 def is_ssh(url: str) -> bool:
-    """Whether git uses ssh for it."""
     return url.startswith("ssh://") or ("://" not in url and ":" in url)
 
 

@@ -45,7 +45,6 @@ class HubApi(ApiServer):
         self._left = left
 
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str = MANAGER) -> bytes:
-        """A JSON merge patch. Raises ApiError."""
         return await super().merge(path, change, manager=manager)
 
     async def listed(self, path: str, read: Callable[[msgspec.Raw], T], **selector: str) -> list[T]:
@@ -119,7 +118,6 @@ class ConfigMapPoll(Generic[T]):
         self.synced.set()
 
     async def run(self) -> None:
-        """Polls until it is cancelled."""
         while True:
             await self.refresh()
             await asyncio.sleep(POLL_SECONDS)

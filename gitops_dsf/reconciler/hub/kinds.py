@@ -85,7 +85,6 @@ application: Final = _keyed(read_application, "name")
 
 
 def placement(raw: msgspec.Raw) -> tuple[str, PlacementSummary]:
-    """Keyed by name."""
     item = msgspec.json.decode(raw, type=Placement)
     return item.metadata.name, summary_of(item)
 
@@ -109,12 +108,10 @@ def scorer_reference(item: DynamicScorer) -> Reference:
 
 
 def application_set_reference(name: str, uid: str, namespace: str) -> Reference:
-    """For Events about an ApplicationSet."""
     return Reference(APPLICATION_SETS.api_version, "ApplicationSet", namespace, name, uid)
 
 
 def placement_reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
-    """For Events about a Placement."""
     return Reference(PLACEMENTS.api_version, "Placement", namespace, name, item.uid)
 
 
@@ -179,8 +176,6 @@ class ScoreMarks:
 
 
 class ScoreInformer(Informer[Score]):
-    """All scores of the hub."""
-
     def __init__(self, *, api: HubApi) -> None:
         interner = Interner()
 

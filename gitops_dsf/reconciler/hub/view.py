@@ -104,7 +104,6 @@ class HubView:
             await source.synced.wait()
 
     async def run(self) -> None:
-        """Runs all informers until it is cancelled."""
         async with asyncio.TaskGroup() as group:
             for informer in self.informers:
                 group.create_task(informer.run())
@@ -151,7 +150,6 @@ class DecisionTracker:
         view.decisions.listen(self._on_page)
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Calls the listener after every change of a page."""
         self._listeners.append(listener)
 
     def observe(self) -> None:

@@ -228,8 +228,6 @@ TROUBLE: Final = frozenset(
 
 @dataclass(kw_only=True)
 class _Wait:
-    """What one ApplicationSet waits for."""
-
     since: float | None = None
     """When a copy began to wait; None while none waits."""
     reason: str = ""
@@ -272,7 +270,6 @@ class MoveReporter:
             await self._events.say(about, "MoveWaits", message, warning=first.reason in TROUBLE)
 
     async def deleted(self, name: str, uid: str, verdict: CopyVerdict) -> None:
-        """Reports that a copy is being deleted."""
         self._metrics.copies_removed.labels(applicationset=name).inc()
         copy = verdict.copy
         LOG.info("Application %s deleted from %s: %s", copy.name, copy.cluster, verdict.message)
@@ -283,7 +280,6 @@ class MoveReporter:
         )
 
     def publish(self, names: Collection[str], now: float) -> None:
-        """Sets the metrics, and forgets other ApplicationSets."""
         self._waits = {name: known for name, known in self._waits.items() if name in names}
         self._metrics.moves_waiting.set(
             {(name, reason): n for name, known in self._waits.items() for reason, n in known.reasons.items()}

@@ -220,7 +220,6 @@ def _delete(
 
 
 def wait(copy: Application, reason: str, message: str) -> CopyVerdict:
-    """The verdict of a copy that waits."""
     return CopyVerdict(copy=copy, action=Action.WAIT, reason=reason, message=message)
 
 
@@ -230,8 +229,6 @@ def _keep(copy: Application, reason: str, message: str) -> CopyVerdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reachability:
-    """All clusters at one moment."""
-
     unreachable: frozenset[str]
     """Clusters that OCM does not reach."""
     returned: frozenset[str]
@@ -250,7 +247,6 @@ class ReachabilityTracker:
         clusters.compare(self._note)
 
     def of(self, clusters: Mapping[str, ManagedCluster]) -> Reachability:
-        """The reachability of these clusters now."""
         now, hub_now = self._clock(), self._hub_time()
         self._at = {name: at for name, at in self._at.items() if now < at + HOLD_SECONDS}
         return Reachability(

@@ -171,7 +171,6 @@ class PaceController:
         return True
 
     async def _clear(self, item: dict[str, Any] | None, before: StoredMoves) -> None:
-        """Takes away what an earlier pace left."""
         if before != StoredMoves():
             await self._stored.write(item, StoredMoves().data)
         await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -39,33 +39,17 @@ from gitops_dsf.repository.model.reconciler import Proposals
 LOG = logging.getLogger(__name__)
 LONGEST_SECONDS: Final = 1800.0
 """Longest pause between two passes while git or the forge fails."""
+APART: Final = 30.0
+"""Seconds between two passes that must find the same: pages and labels that flap are not proposed."""
+BETWEEN: Final = Backoff(first=600.0, ceiling=4 * 3600.0, jitter=0)
+"""Pauses between two pushes of a kind. They double with each push, so that a page that flips does not cause
+pushes all day. After twice the longest one without a push they begin anew.
+"""
+LEFT: Final = 600.0
+"""Seconds after which a cluster in git without a ManagedCluster has left. An unavailable one has one."""
 BRANCHES: Final = "gitops-dsf/"
 DIGITS: Final = 16
 """Hexadecimal digits of the digest in a branch's name."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pauses:
-    """Seconds."""
-
-    apart: float = 30.0
-    """Between two passes that must find the same: pages and labels that flap are not proposed."""
-    between: float = 600.0
-    """Between the first two pushes of a kind. It doubles with each further push."""
-    longest_between: float = 4 * 3600.0
-    """Between two pushes at most. After twice this time without a push the pause is reset."""
-    left: float = 600.0
-    """After which a cluster in git without a ManagedCluster has left. An unavailable one still has one."""
-
-
-class _Made(NamedTuple):
-    """A change, and its commit."""
-
-    change: Change
-    commit: str = ""
-    """Empty if nothing differs."""
-    digest: str = ""
-    """Of its files; empty if nothing differs."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -87,8 +71,8 @@ class _Memory:
     """What the log said last."""
     stamp: str = ""
     """Digest of what the last change of the inventory was made of."""
-    made: "_Made | None" = None
-    """That change."""
+    made: tuple[Change, str, str] | None = None
+    """That change, with its commit and the digest of its files, both empty if nothing differs."""
 
 
 class ProposalController:
@@ -102,13 +86,12 @@ class ProposalController:
         settings: Proposals,
         page_seconds: float,
         secrets: Path | None = None,
-        pauses: Pauses | None = None,
     ) -> None:
         """`page_seconds` limits the time for a /config page. `secrets` is the folder with its credentials."""
         self._secrets = None if secrets is None else str(secrets.absolute())
         self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
         self._git, self._settings, self._page_seconds = git, settings, page_seconds
-        self._pauses, self._clock = pauses or Pauses(), shared.clock
+        self._clock = shared.clock
         # Two fleets in one repository need different names.
         slug = re.sub(r"[^A-Za-z0-9_/-]+", "-", git.path).strip("/-")
         self._stem = f"{BRANCHES}{slug}/" if slug else BRANCHES
@@ -187,15 +170,14 @@ class ProposalController:
     async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> str:
         """`own` are the branches of the kind; it is updated. Raises GitError and ForgeError."""
         memory, now = self._memory[kind], self._clock()
-        made = await self._change(clone, kind, offered=bool(own))
-        change, digest = made.change, made.digest
+        change, commit, digest = await self._change(clone, kind, offered=bool(own))
         self._log(kind, change.why or change.note)
         if change.why:
             memory.digest = None
             return "undecided"
         if digest != memory.digest:
             memory.digest, memory.since = digest, now
-        if now - memory.since < self._pauses.apart:
+        if now - memory.since < APART:
             return "waiting"
         if not digest:
             memory.offered, memory.scorers = "", []
@@ -213,11 +195,14 @@ class ProposalController:
         # Without a request the leader before ended between push and request. After a merge the branch starts
         # again on the newest head.
         if branch not in own or (not is_open and request is not None):
-            if now < memory.pushed_at + self._pause(memory, now):
+            if now >= memory.pushed_at + 2 * BETWEEN.ceiling:
+                memory.pushes = 0
+            if memory.pushes and now < memory.pushed_at + BETWEEN.delay(memory.pushes):
                 return "waiting"
-            memory.pushes = 1 if self._is_quiet(memory, now) else memory.pushes + 1
-            memory.pushed_at = now
-            await self._push(clone, kind, made, branch, own)
+            memory.pushes, memory.pushed_at = memory.pushes + 1, now
+            await self._push(clone, commit, branch, own)
+            LOG.info("proposal %s: pushed to %s", kind, branch)
+            await self._tell(change, branch)
             outcome = "pushed"
         if self._forge is not None and not is_open:
             opened = await self._forge.open(
@@ -229,8 +214,8 @@ class ProposalController:
         await self._drop(clone, kind, own, "superseded", why, keep=branch)
         return outcome
 
-    async def _change(self, clone: Clone, kind: Kind, *, offered: bool) -> _Made:
-        """What differs now. Raises GitError."""
+    async def _change(self, clone: Clone, kind: Kind, *, offered: bool) -> tuple[Change, str, str]:
+        """What differs now, its commit, and the digest of its files. Raises GitError."""
         memory = self._memory[kind]
         root = clone.tree / self._git.path
         task = Task(root=str(root), kind=kind, seconds=self._page_seconds, secrets=self._secrets)
@@ -251,7 +236,7 @@ class ProposalController:
             task = msgspec.structs.replace(task, clusters=clusters, gone=self._gone())
             stamp = hashlib.sha256(msgspec.json.encode(task)).hexdigest()
         if not task.scorers and not task.clusters:
-            return _Made(Change())
+            return Change(), "", ""
         if memory.made is not None and stamp and stamp == memory.stamp:
             return memory.made
         await clone.checkout(clone.head, folder=self._git.path)
@@ -269,7 +254,7 @@ class ProposalController:
             commit = await clone.commit(names, parent=clone.head, message=message, at=datetime.now(UTC))
             content = sorted((await clone.changes(clone.head, commit)).items())
             digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:DIGITS] if content else ""
-        memory.stamp, memory.made = stamp, _Made(change, commit, digest)
+        memory.stamp, memory.made = stamp, (change, commit, digest)
         return memory.made
 
     def _in_repository(self, file: str) -> str:
@@ -280,26 +265,19 @@ class ProposalController:
         now = self._clock()
         absent = set(self._known) - set(self._view.clusters.items)
         self._absent = {name: self._absent.get(name, now) for name in absent}
-        return sorted(name for name, since in self._absent.items() if now - since >= self._pauses.left)
+        return sorted(name for name, since in self._absent.items() if now - since >= LEFT)
 
-    def _is_quiet(self, memory: _Memory, now: float) -> bool:
-        return not memory.pushes or now - memory.pushed_at >= 2 * self._pauses.longest_between
-
-    def _pause(self, memory: _Memory, now: float) -> float:
-        """It doubles with each push, so that a page that flips does not cause pushes all day."""
-        pauses = Backoff(first=self._pauses.between, ceiling=self._pauses.longest_between, jitter=0)
-        return 0.0 if self._is_quiet(memory, now) else pauses.delay(memory.pushes)
-
-    async def _push(self, clone: Clone, kind: Kind, made: _Made, branch: str, own: dict[str, str]) -> None:
+    async def _push(self, clone: Clone, commit: str, branch: str, own: dict[str, str]) -> None:
         expected = own.get(branch)
         if expected is not None and (other := await self._other_author(clone, branch, expected)):
             msg = f"{branch} is not overwritten: its last commit is by {other}"
             raise GitError(msg)
-        await clone.push(made.commit, branch=branch, expected=expected)
-        own[branch] = made.commit
-        LOG.info("proposal %s: pushed to %s", kind, branch)
-        # For people who look at the hub and not at git.
-        for name in made.change.scorers:
+        await clone.push(commit, branch=branch, expected=expected)
+        own[branch] = commit
+
+    async def _tell(self, change: Change, branch: str) -> None:
+        """For people who look at the hub and not at git."""
+        for name in change.scorers:
             if (item := self._view.scorers.items.get(name)) is not None:
                 message = f"/config differs from the lock; a new lock is proposed on branch {branch}"
                 await self._events.say(scorer_reference(item), "LockProposed", message)
@@ -330,7 +308,6 @@ class ProposalController:
         return "" if tip == commit and author == clone.author else author
 
     def _log(self, kind: Kind, reason: str) -> None:
-        """Logs each reason once."""
         if reason and reason != self._memory[kind].reason:
             LOG.warning("proposal %s: %s", kind, reason)
         self._memory[kind].reason = reason

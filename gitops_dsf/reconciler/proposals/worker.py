@@ -51,8 +51,6 @@ _KIND: Final = "ManagedCluster"
 
 
 class Kind(StrEnum):
-    """What is proposed."""
-
     LOCKS = "locks"
     INVENTORY = "inventory"
 
@@ -233,7 +231,6 @@ async def ask(task: Task) -> Change:
 
 
 async def work(task: Task) -> Change:
-    """Makes the change that the task asks for."""
     root = Path(task.root)
     try:
         if task.kind is Kind.LOCKS:
@@ -246,13 +243,11 @@ async def work(task: Task) -> Change:
 
 
 def commit_message(kind: Kind, change: Change) -> str:
-    """Title, reason, and what changes."""
     listed = "\n".join(f"- {line}" for line in _listed(change))
     return f"{title(change)}\n\n{_REASONS[kind]}\n\n{listed}"
 
 
 def title(change: Change) -> str:
-    """The title of the commit and of its pull request."""
     return _without_commands(change.title)
 
 

@@ -37,8 +37,6 @@ class HealthStatus(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Health:
-    """The health so far."""
-
     status: HealthStatus = HealthStatus.UNKNOWN
     reason: str = "NotProbed"
     message: str = "not probed yet"
@@ -226,14 +224,12 @@ class Prober:
 
 
 def config_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> Request:
-    """/config of a scorer."""
     scoring = item.spec.scoring
     url = item.spec.config_url
     return page_request(url, auth=scoring.auth, scoring_url=scoring.host or url, allowed=allowed)
 
 
 def health_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> Request:
-    """/healthz beside /config."""
     return config_page(item, allowed)._replace(url=f"{origin(item.spec.config_url)}/healthz")
 
 

@@ -140,7 +140,6 @@ class StatusWriter:
         await self._announce(item, status)
 
     def keep_only(self, scorers: Mapping[str, DynamicScorer]) -> None:
-        """Forgets all other scorers."""
         for name in self._refused.keys() - scorers.keys():
             del self._refused[name]
 
@@ -159,8 +158,6 @@ MAX_SERIES: Final = 1000
 
 
 class FreshnessReporter:
-    """Sets the metrics, and writes the Events."""
-
     def __init__(self, shared: Shared) -> None:
         self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
         self._warned: dict[tuple[str, str], PlacementSummary] = {}

@@ -51,13 +51,6 @@ def effect(*items: dict[str, Any], now: float = NOW) -> Effect:
 PROD = {"clusterSelector": {"matchLabels": {"env": "prod"}}}
 
 
-def test_a_cordon_and_a_drain() -> None:
-    found = effect({"action": "Cordon", **PROD}, {"action": "Drain", "clusters": ["c3", "c9"]})
-    assert found.cordoned == {"c1", "c2", "c3", "c9"}
-    assert found.drained == dict.fromkeys(("c3", "c9"), Drained(maintenance="m1", period=PERIOD))
-    assert found.frozen == {}
-
-
 @pytest.mark.parametrize(("now", "is_open"), [(99.0, False), (100.0, True), (1999.0, True), (2000.0, False)])
 def test_nothing_happens_outside_of_the_window(now: float, is_open: bool) -> None:
     found = effect({"action": "Drain", **PROD}, now=now)

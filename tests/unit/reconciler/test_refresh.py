@@ -6,20 +6,12 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS, FORGET_SECONDS, DecisionSet, DecisionSets
+from gitops_dsf.reconciler.hub.view import FORGET_SECONDS, DecisionSet, DecisionSets
 from gitops_dsf.reconciler.refresh import BETWEEN_SECONDS, RefreshDebounce
 
 
 def page(*clusters: str, placement: str = "web") -> PlacementDecision:
     return decision_of(namespace="argocd", name="page", placement=placement, clusters=clusters)
-
-
-def test_only_the_union_counts() -> None:
-    decisions = DecisionSets()
-    decisions.observe([page("a"), page("b")], 1)
-    assert decisions.observe([page("a", "b"), page()], 5) == set()
-    assert decisions.observe([page("a")], 6) == {"web"}
-    assert decisions.get("web") == DecisionSet(clusters=frozenset("a"), since=6)
 
 
 def test_pages_that_vanish_leave_an_empty_decision_until_it_is_forgotten() -> None:
@@ -33,12 +25,6 @@ def test_pages_that_vanish_leave_an_empty_decision_until_it_is_forgotten() -> No
     assert decisions.observe([page("b", placement="db"), page("a")], 700) == {"web"}
 
 
-def test_an_empty_page_is_never_forgotten() -> None:
-    decisions = DecisionSets()
-    decisions.observe([page()], 0)
-    assert decisions.observe([page()], 10 * FORGET_SECONDS) == set()
-
-
 def follower(*placements: str, uid: str = "1", asked: bool = False) -> ApplicationSet:
     return ApplicationSet(uid=uid, placements=frozenset(placements or ("web",)), asked=asked)
 
@@ -48,16 +34,6 @@ def names(debounce: RefreshDebounce, followers: dict[str, ApplicationSet], now: 
     for due in found:
         debounce.refreshed(due, now)
     return [due.name for due in found]
-
-
-def test_a_decision_counts_once_it_held_still() -> None:
-    debounce = RefreshDebounce(decisions=DecisionSets())
-    debounce.decisions.observe([page("a")], 100)
-    assert names(debounce, {"web": follower()}, 104.9) == []
-    debounce.decisions.observe([page("a"), page("b")], 104.9)
-    assert debounce.due({"web": follower()}, 105) == ([], DEBOUNCE_SECONDS - (105 - 104.9))
-    assert names(debounce, {"web": follower()}, 109.9) == ["web"]
-    assert debounce.due({"web": follower()}, 500) == ([], None)
 
 
 def test_of_several_placements_one_that_became_empty_is_not_passed_on() -> None:

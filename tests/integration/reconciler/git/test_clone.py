@@ -179,16 +179,15 @@ async def test_a_branch_is_replaced_only_under_its_lease(mine: Clone, repository
 
 
 async def test_a_clone_is_made_anew_after_a_failure_and_before_it_grows(
-    repository: GitRepository, tmp_path: Path
+    mine: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = GitSettings(url=repository.bare.as_uri(), author=AUTHOR)
-    mine = Clone(settings=settings, folder=tmp_path, renew_after=2)
+    monkeypatch.setattr("gitops_dsf.reconciler.git.clone.RENEW_AFTER", 2)
     for _ in range(2):
         await checked_out(mine)
     assert mine.head
     await mine.heads("main")
     assert not mine.head
-    (tmp_path / "repository.git/index.lock").write_text("", encoding="utf-8")
+    (tmp_path / "work/repository.git/index.lock").write_text("", encoding="utf-8")
     with pytest.raises(GitError, match=r"index\.lock"):
         await mine.checkout(await mine.fetch("main"), folder="")
     await checked_out(mine)

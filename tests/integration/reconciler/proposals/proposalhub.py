@@ -4,15 +4,18 @@ that proposes.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from dsf_runtime.clock import monotonic
 from gitops_dsf.forge.address import Kind
 from gitops_dsf.pipeline import check
-from gitops_dsf.reconciler.proposals.controller import Pauses, ProposalController
+from gitops_dsf.reconciler.proposals import controller as module
+from gitops_dsf.reconciler.proposals.controller import BETWEEN, ProposalController
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.model.reconciler import Proposals
 from tests.hub.controlplane.gitrepository import GitRepository, git
@@ -89,9 +92,8 @@ class ProposalHub:
     real: Kind | None = None
     """The forge that really has the repository."""
     folder: str = ""
-    pauses: Pauses = field(
-        default_factory=lambda: Pauses(apart=0.0, between=0.0, longest_between=0.0, left=0.0)
-    )
+    hurries: Sequence[str] = ("APART", "BETWEEN", "LEFT")
+    """Pauses that are none."""
     over_http: bool = False
     """Whether git's server is asked also without a forge. It takes five times the processes of a path."""
 
@@ -171,11 +173,13 @@ class ProposalHub:
                 forge=self.real or ("GitHub" if self.forge else "None"),
                 forge_url=self.forge.url if self.forge else None,
             )
-            controller = ProposalController(
-                leader.shared, git=git, settings=settings, page_seconds=5, pauses=self.pauses
-            )
-            async with running(controller) as leader.task:
-                yield leader
+            controller = ProposalController(leader.shared, git=git, settings=settings, page_seconds=5)
+            none = {"APART": 0.0, "LEFT": 0.0, "BETWEEN": replace(BETWEEN, first=0.0, ceiling=0.0)}
+            with pytest.MonkeyPatch.context() as patch:
+                for name in self.hurries:
+                    patch.setattr(module, name, none[name])
+                async with running(controller) as leader.task:
+                    yield leader
 
     @contextlib.asynccontextmanager
     async def offering(self) -> AsyncIterator["Leader"]:

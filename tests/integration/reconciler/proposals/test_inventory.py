@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.proposals.controller import Pauses
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import ProposalHub, cluster
 from tests.integration.reconciler.replica import read_again
@@ -55,7 +54,7 @@ async def test_a_cluster_that_is_gone_for_long_is_removed(scene: ProposalHub, tm
 
 
 async def test_absence_counts_after_ten_minutes_only(scene: ProposalHub) -> None:
-    scene.pauses = Pauses(apart=0.0, between=0.0, longest_between=0.0)
+    scene.hurries = ("APART", "BETWEEN")
     scene.leaves("c5")
     now = [1000.0]
     async with scene.working(clock=lambda: now[0]) as working:
@@ -131,7 +130,7 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
 
 
 async def test_two_looks_must_agree(scene: ProposalHub) -> None:
-    scene.pauses = Pauses()
+    scene.hurries = ()
     now = [1000.0]
     scene.joins("c6")
     async with scene.working(clock=lambda: now[0]) as working:

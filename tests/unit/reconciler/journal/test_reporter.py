@@ -1,11 +1,13 @@
-"""The reporter of flapping keeps every record, also one that is made while it counts."""
+"""What flapping is; its reporter keeps every record, also one that is made while it counts."""
 
 import asyncio
 from datetime import UTC, datetime
 from itertools import pairwise
 
+import pytest
+
 from gitops_dsf.journal.record import Record
-from gitops_dsf.reconciler.journal.flapping import FlappingReporter
+from gitops_dsf.reconciler.journal.flapping import FlappingReporter, flapping_of
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.shared import Shared
 from tests.support.journalrecords import record
@@ -14,11 +16,30 @@ from tests.support.objecthub import ObjectHub
 NOW = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
 
 
-def records(decided: str) -> list[Record]:
+def records(decided: str, *, minutes: float = 10, end: float = 60) -> list[Record]:
+    """A move every so many minutes, the last one `end` seconds ago."""
+    count = len(decided) - 1
     return [
-        record(number, before, after, at=datetime.fromtimestamp(NOW - 600 + number, UTC))
-        for number, (before, after) in enumerate(pairwise(decided), 1)
+        record(number, *pair, at=datetime.fromtimestamp(NOW - end - (count - number) * minutes * 60, UTC))
+        for number, pair in enumerate(pairwise(decided), 1)
     ]
+
+
+@pytest.mark.parametrize(
+    ("decided", "minutes", "end", "returns"),
+    [
+        ("ababa", 10, 60, 3),
+        ("aba", 10, 60, None),  # one return: an outage that ended
+        ("abcde", 10, 60, None),
+        ("ababa", 61, 60, None),  # each return is later than the window
+        ("ababa", 10, 86_400 + 60, None),
+    ],
+)
+def test_two_returns_within_a_day_are_flapping(
+    decided: str, minutes: float, end: float, returns: int | None
+) -> None:
+    found = flapping_of(records(decided, minutes=minutes, end=end), now=NOW)
+    assert (found and found.returns) == returns
 
 
 async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> None:
