@@ -6,7 +6,6 @@ The metric source, the scoring API and the hub run in this process, the agent in
 Markdown table; exits with 1 when a figure misses its goal.
 """
 
-import argparse
 import asyncio
 import json
 import statistics
@@ -18,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.measure import Figure, shown
+from benchmarks.measure import Figure, memory, options, shown
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.hub import ScoreHub, kubeconfig
 from tests.support.agent.process import agent
@@ -79,15 +78,8 @@ def cpu(pid: int) -> float:
     return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
 
 
-def peak(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-
-
 async def cycle(bench: Bench) -> list[Figure]:
-    """10,000 series of 60 points, one result per series, every two seconds; each sample holds one cycle and
-    the idle work around it.
-    """
+    """10,000 series of 60 points and as many results, every two seconds; a sample holds one cycle."""
     body, answer = matrix(10_000, 60), results(10_000)
     async with (
         HttpFake(lambda _seen: Reply(body=body)) as source,
@@ -106,7 +98,7 @@ async def cycle(bench: Bench) -> list[Figure]:
             what = f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), 10,000 results, CPU"
             return [
                 median(what, spent, 0.08, "s"),
-                Figure("peak memory of such cycles", peak(process.process.pid), 100, "MB"),
+                Figure("peak memory of such cycles", memory(process.process.pid), 100, "MB"),
             ]
 
 
@@ -129,9 +121,7 @@ async def scrape(bench: Bench) -> list[Figure]:
 
 
 async def blocks(bench: Bench) -> list[Figure]:
-    """The longest step of the event loop, at 20 MB of series and at 50,000 results, the file store
-    included.
-    """
+    """The longest step of the event loop, at 20 MB of series and 50,000 results, with the file store."""
     body, answer = matrix(10_000, 60), results(50_000)
     async with (
         HttpFake(lambda _seen: Reply(body=body)) as source,
@@ -179,12 +169,8 @@ BENCHES = {bench.__name__: bench for bench in (cycle, scrape, blocks, rest)}
 
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", choices=sorted(BENCHES), action="append")
-    options = parser.parse_args()
-    return shown(figure for name in options.only or BENCHES for figure in measured(name))
+    chosen = options(__doc__, only=sorted(BENCHES)).only
+    return shown(figure for name in chosen or BENCHES for figure in measured(name))
 
 
 def measured(name: str) -> list[Figure]:

@@ -7,7 +7,6 @@ The peers run in this process, the agent in another one, with eight healthy scor
 eight hostile ones. Prints a Markdown table; exits with 1 when a figure misses its goal.
 """
 
-import argparse
 import asyncio
 import json
 import sys
@@ -16,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from benchmarks.bench_agent import peak
-from benchmarks.measure import Figure, shown
+from benchmarks.measure import Figure, memory, options, shown
 from tests.support.agent.http import HttpFake, scores
 from tests.support.agent.running import ConfigMapVolume, entry
 from tests.support.hostile import KINDS, hostile
@@ -69,7 +67,7 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
         assert child.stdout is not None
         port = json.loads(await child.stdout.readline())
         health = await _health(port, seconds=seconds - 1)
-        memory = peak(child.pid)
+        most = memory(child.pid)
         report = json.loads(await child.stdout.readline())
         await child.wait()
         missed = 1 - min(len(well.to(f"well{n}")) for n in range(PEERS)) / (seconds - 1)
@@ -77,7 +75,7 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
         return [
             Figure(f"{what}: cycles that healthy scorers missed", 100 * missed, 15, "%", _turn(report)),
             Figure(f"{what}: slowest /healthz", health, HEALTH_SECONDS, "s"),
-            Figure(f"{what}: peak of memory", memory, 200, "MB"),
+            Figure(f"{what}: peak of memory", most, 200, "MB"),
         ]
 
 
@@ -123,13 +121,8 @@ def figures(kinds: Sequence[str], seconds: float) -> Iterator[Figure]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", metavar="KIND", choices=["nobody", *KINDS])
-    parser.add_argument("--seconds", type=float, default=20.0)
-    flags = parser.parse_args()
-    return shown(figures([flags.only] if flags.only else ["nobody", *KINDS], flags.seconds))
+    flags = options(__doc__, only=["nobody", *KINDS], seconds=20.0)
+    return shown(figures(flags.only or ["nobody", *KINDS], flags.seconds))
 
 
 if __name__ == "__main__":

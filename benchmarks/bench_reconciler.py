@@ -7,7 +7,6 @@ The reconciler runs as `gitops-dsf reconcile`, the API server is a process of it
 table; exits with 1 when a figure misses its goal.
 """
 
-import argparse
 import json
 import os
 import socket
@@ -21,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import fleet
-from benchmarks.measure import Figure, shown
+from benchmarks.measure import Figure, memory, options, shown
 from tests.support.agent.hub import kubeconfig
 
 MEMORY = 400
@@ -100,9 +99,7 @@ class Reconciler:
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self, kind: str = "VmRSS") -> float:
-        """Megabytes; VmHWM is the peak."""
-        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith(kind)) / 1024
+        return memory(self._process.pid, kind)
 
 
 @contextmanager
@@ -192,14 +189,7 @@ def _after_a_list(hub: WideHub, process: Reconciler, scores: int) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--clusters", type=int, default=3500)
-    parser.add_argument("--scorers", type=int, default=300)
-    parser.add_argument("--paced", type=int, default=1000)
-    options = parser.parse_args()
-    return shown(on_a_wide_hub(options.clusters, options.scorers, options.paced))
+    return shown(on_a_wide_hub(**vars(options(__doc__, clusters=3500, scorers=300, paced=1000))))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""How long the generator takes: `python -m benchmarks.bench_render`.
+"""How long the generator takes: `python -m benchmarks.bench_render [--scale 0.1] [--repeats 5]`.
 
 One process of `gitops-dsf` per measurement, on real files. Seconds and CPU are the minimum of several runs,
 memory is the largest resident set of all. Exits with 1 when a target is missed.
 """
 
-import argparse
 import shutil
 import sys
 import tempfile
@@ -13,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks import fleet
-from benchmarks.measure import Cost, Figure, best, shown
+from benchmarks.measure import Cost, Figure, best, options, shown
 
 PROGRAM = str(Path(sys.executable).with_name("gitops-dsf"))
 
@@ -61,15 +60,9 @@ def _size(root: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--scale", type=float, default=1.0, help="fraction of the sizes, for a quick look")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each measurement")
-    args = parser.parse_args()
+    sizes = vars(options(__doc__, scale=1.0, repeats=5))
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as name:
-        work, sizes = Path(name), {"scale": args.scale, "repeats": args.repeats}
-        return shown(chain(ordinary(work, **sizes), large(work, **sizes)))
+        return shown(chain(ordinary(Path(name), **sizes), large(Path(name), **sizes)))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Everything is made here. Seconds are those of the clock; where other programs sh
 column is what counts. Exits with 1 when a target is missed.
 """
 
-import argparse
 import random
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import fleet
 from benchmarks.bench_reconciler import wide_hub
-from benchmarks.measure import Figure, best, shown
+from benchmarks.measure import Figure, best, options, shown
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
@@ -124,13 +123,8 @@ def hub(scale: float, repeats: int) -> Iterator[Figure]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--scale", type=float, default=1.0, help="fraction of the clusters, for a quick look")
-    parser.add_argument("--repeats", type=int, default=3)
-    args = parser.parse_args()
-    return shown(chain(repository(args.scale, args.repeats), hub(args.scale, args.repeats)))
+    sizes = vars(options(__doc__, scale=1.0, repeats=3))
+    return shown(chain(repository(**sizes), hub(**sizes)))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """One process, measured from outside: seconds, CPU and peak memory as the kernel counts them."""
 
+import argparse
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 MEGABYTE = 1_000_000
 COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
@@ -26,9 +28,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a run took: seconds on the clock, seconds of CPU, bytes of memory at the peak; and what it
-    printed.
-    """
+    """What a run took: seconds on the clock, seconds of CPU, peak bytes of memory; and what it printed."""
 
     wall: float
     cpu: float
@@ -43,10 +43,19 @@ class Cost:
         yield Figure(f"{what}: memory", self.memory / MEGABYTE, megabytes, "MB")
 
 
+def options(about: str | None, **defaults: float | Sequence[str]) -> argparse.Namespace:
+    """The options of a benchmark: a number by default, or one of some names, which may be repeated."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in defaults.items():
+        if isinstance(default, int | float):
+            parser.add_argument(f"--{name}", type=type(default), default=default, help="%(default)s")
+        else:
+            parser.add_argument(f"--{name}", choices=default, action="append")
+    return parser.parse_args()
+
+
 def shown(figures: Iterable[Figure]) -> int:
-    """Prints a Markdown table, each line when it is measured. Returns the exit code: 1 when a figure misses
-    its goal.
-    """
+    """Prints a Markdown table line by line. Returns the exit code: 1 when a figure misses its goal."""
     print("| what | measured | goal | | |\n|---|---|---|---|---|")
     missed = False
     for each in figures:
@@ -60,10 +69,14 @@ def shown(figures: Iterable[Figure]) -> int:
     return int(missed)
 
 
+def memory(pid: int, kind: str = "VmHWM") -> float:
+    """Megabytes of a process, the peak by default."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind))
+
+
 def run(command: Sequence[str]) -> Cost:
-    """Runs a program to its end. Exits with what it printed when it fails: a benchmark of a failure measures
-    nothing.
-    """
+    """Runs a program. Exits with what it printed when it fails: a failure's figures mean nothing."""
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
         process = subprocess.Popen(

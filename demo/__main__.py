@@ -65,9 +65,7 @@ def _parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def emptied(folder: Path) -> Iterator[Path]:
-    """Yields the absolute path, and holds a lock. Raises GitopsDsfError if the folder holds anything else, or
-    another demo runs in it.
-    """
+    """Locks the folder. Raises GitopsDsfError if it holds anything else, or another demo runs in it."""
     root = folder.resolve()
     marker = root / MARKER
     if root.exists() and not marker.is_file() and (not root.is_dir() or any(root.iterdir())):

@@ -1,6 +1,4 @@
-"""The history of a demo: scores and decisions over time, events, moves, and the raw scores of the agents.
-Times are Unix seconds.
-"""
+"""The history of a demo: scores, decisions, events, moves, raw scores. Times are Unix seconds."""
 
 import math
 from collections.abc import Mapping

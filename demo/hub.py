@@ -51,9 +51,7 @@ class Hub:
         self._fleet = fleet
 
     def pending(self) -> list[str]:
-        """`score on cluster` for every score that agents have not published yet, or have published without a
-        value.
-        """
+        """`score on cluster` for every score that is not published yet, or without a value."""
         found = self._published()
         runs = self._fleet.resolved.runs_on
         return [
@@ -64,9 +62,7 @@ class Hub:
         ]
 
     def decide(self) -> Verdict:
-        """Runs one pass of the placement controller with the current scores. Its decisions are the input of
-        the next pass.
-        """
+        """One pass of the placement controller. Its decisions are the input of the next pass."""
         now = datetime.now(UTC)
         published = self._published() or Snapshot(origin=str(self._scores))
         state = hub_state(self._fleet, published, decisions=self._decisions)
@@ -79,9 +75,7 @@ class Hub:
         return verdict
 
     def publish(self) -> Mapping[str, Mapping[str, float]]:
-        """Writes the snapshot, in the format of the state branch. Returns the raw scores by cluster, then by
-        score name.
-        """
+        """Writes the snapshot as the state branch has it. Returns raw scores by cluster and score name."""
         published = self._published()
         if published is None:
             return {}
@@ -109,9 +103,7 @@ class Hub:
             return None
 
     def _with_raw(self, found: Score, resource: str, raw: Mapping[str, float]) -> Score:
-        """Adds raw scores. A scorer whose format is one fixed name has one dimension, with the raw score of
-        its score name.
-        """
+        """Adds raw scores, where a scorer has one dimension: that of its score name."""
         scorer = self._fleet.by_resource.get(resource)
         if scorer is None or scorer.score_name not in raw or len(found.values) != 1:
             return found

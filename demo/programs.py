@@ -59,14 +59,10 @@ class Stop:
 
 
 class Programs:
-    """Starts programs in their own process groups, so that Ctrl-C reaches only the demo, which stops them in
-    order.
-    """
+    """Starts programs in process groups of their own, so that Ctrl-C reaches only the demo."""
 
     def __init__(self, *, logs: Path, register: Path, stop: Stop) -> None:
-        """``register`` lists the running programs, one line with PID and name for each. It is removed at the
-        end.
-        """
+        """``register`` lists the running programs, PID and name on a line. It is removed at the end."""
         self._logs = logs
         self._register = register
         self._stop = stop

@@ -1,6 +1,4 @@
-"""Everything that runs during a demo: scoring APIs, agents with the networks of their clusters, and the hub
-that reads their scores.
-"""
+"""What runs during a demo: scoring APIs, agents with their clusters' networks, and the hub."""
 
 import sys
 import time
@@ -52,9 +50,7 @@ FAST: Final = Pace(watch=1.0, rise=1.5, ease=4.0)
 
 
 class Stage:
-    """Owns the running programs inside the `with` block of its ExitStack. One thread uses it; the servers
-    have their own threads.
-    """
+    """Owns the running programs within its ExitStack. One thread uses it; servers have their own."""
 
     def __init__(
         self,
@@ -128,9 +124,7 @@ class Stage:
         self.history.events.append(Event(time=time.time(), text=text))
 
     def observe(self) -> tuple[Observation, Move | None]:
-        """Records the current scores and the decision that OCM would make. Raises GitopsDsfError if a program
-        has ended.
-        """
+        """Records the scores and the decision of now. Raises GitopsDsfError if a program has ended."""
         self.programs.check()
         verdict = self.hub.decide()
         raw = self.hub.publish()
@@ -151,9 +145,7 @@ def configmap_of(manifestwork: Path) -> dict[str, bytes]:
 
 
 def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> Observation:
-    """Converts a verdict to points that people can compare: the weighted mean of the scores. Stickiness is
-    separate.
-    """
+    """A verdict as points that people can compare: the weighted means of scores, without stickiness."""
     scored = [(name, weight, scores) for name, weight, scores in verdict.prioritizer_scores if name != STEADY]
     steady = sum(weight for name, weight, _ in verdict.prioritizer_scores if name == STEADY)
     total = sum(abs(weight) for _, weight, _ in scored) or 1

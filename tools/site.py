@@ -72,9 +72,7 @@ def _toctree(caption: str, pages: Sequence[str]) -> str:
 
 
 def build(out: Path) -> int:
-    """Writes the site, and returns the exit code of Sphinx. Each warning, such as a broken link, is an
-    error.
-    """
+    """Writes the site, and returns the exit code of Sphinx. A warning, as of a broken link, is an error."""
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-site-") as temporary:
         folder = Path(temporary) / "source"
         for path, text in sources().items():

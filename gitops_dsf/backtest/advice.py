@@ -136,9 +136,7 @@ LEAST_CASES: Final = 5
 SHORTEST_WINDOW: Final = 600.0
 """Seconds of scores that are compared, before and after."""
 SURE: Final = 3.0
-"""The mean must be so many times its standard error: then it is hardly wrong by a factor of two, with which
-moves are still steady.
-"""
+"""The mean in standard errors: then it is hardly wrong by a factor of two, and moves stay steady."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,7 @@ from gitops_dsf.backtest.track import Grid, Track, Tracks
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import required_scores, without_score_predicates
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.conditions import RESYNC_SECONDS
+from gitops_dsf.simulator.groups import RESYNC_SECONDS
 from gitops_dsf.simulator.prioritizers import Prioritizer, add_up, score
 
 
@@ -27,9 +27,7 @@ class Contest:
     members: tuple[int, ...]
     """Clusters of its sets. A write of a score that it ranks by, on one of them, triggers a pass."""
     candidates: tuple[int, ...]
-    """Clusters that pass its filters at the start, in order of name. Predicates that read scores are left
-    out.
-    """
+    """Clusters that pass its filters at the start, by name, without predicates that read scores."""
     terms: tuple[Prioritizer, ...]
     """Prioritizers that read scores."""
     fixed: tuple[Prioritizer, ...]
@@ -55,9 +53,7 @@ class Contest:
 
     @cached_property
     def constant(self) -> tuple[int, ...]:
-        """The weighted sum of the fixed prioritizers, aligned with the candidates: each is compared with the
-        others.
-        """
+        """The weighted sums of the fixed prioritizers, each of which compares the candidates; aligned."""
         # The time does not matter to them.
         start = datetime.fromtimestamp(0, UTC)
         results = [

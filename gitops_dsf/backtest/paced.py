@@ -235,9 +235,7 @@ class _Table:
         return np.zeros(len(self.contests), dtype=np.int64) if found is None else found
 
     def blocks(self) -> Iterator[tuple[int, Ints]]:
-        """The sums of consecutive points: the number of the first one, and for each point a row for each
-        Placement.
-        """
+        """Sums of consecutive points: the number of the first one, and rows of Placements by point."""
         count = self.columns.grid.count
         size = max(1, 2 * CELLS // max(1, len(self.contests) * self.width))
         parts = [
@@ -322,9 +320,7 @@ class _Wishes:
 
 
 def _least(paced: Paced) -> int:
-    """A move must gain twice the load of the Placement, less its stickiness. One less, because the gain is
-    rounded.
-    """
+    """A move must gain twice the load of the Placement, less its stickiness, and less 1 for rounding."""
     ranking = paced.ranking
     return math.floor(2 * ranking.load * max(1, ranking.total_weight)) - MAX_SCORE * ranking.steady - 1
 

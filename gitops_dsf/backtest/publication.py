@@ -55,9 +55,7 @@ def exported(cluster_label: str = CLUSTER_LABEL) -> Reader:
 
 
 def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> Reader:
-    """Reads a series of a query that was evaluated anew. `clusters` are the values of the label, and the
-    clusters that they mean.
-    """
+    """Reads a series of a query evaluated anew. `clusters`: the label's values, and what they mean."""
     known = dict(clusters)
     return lambda labels: (
         known.get(labels.get(label, ""), ""),

@@ -15,7 +15,7 @@ from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Track
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
-from gitops_dsf.simulator.conditions import RESYNC_SECONDS
+from gitops_dsf.simulator.groups import RESYNC_SECONDS
 
 
 class Replay:
@@ -43,9 +43,7 @@ class Replay:
         self._written = -math.inf
 
     def run(self, *, stop: Callable[[], bool] = lambda: False) -> tuple[DecisionLine, ...]:
-        """The decisions of the Placements, in the order in which they were given; none if `stop` became true
-        before the last point.
-        """
+        """The decisions of the Placements, in their order; none if `stop` became true before the end."""
         for _ in self.passes():
             if stop():
                 return ()
@@ -124,9 +122,7 @@ class Player:
         self._since = 0
 
     def take(self, number: int, chosen: tuple[str, ...], behind: float) -> None:
-        """Takes the clusters that a pass has chosen, in order of name, and the score points that they are
-        behind.
-        """
+        """Takes what a pass has chosen, in order of name, and the points by which that is behind."""
         self._lost += self._behind * (number - self._since)
         self._since, self._behind = number, behind
         if not self._decided or self._decided[-1].clusters != chosen:

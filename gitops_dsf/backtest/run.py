@@ -145,9 +145,7 @@ DAY: Final = 86_400.0
 
 
 def figures(found: Backtest, key: str, *, window: float, replayed: tuple[int, ...] = ()) -> Figures:
-    """Computes the figures of a Placement. `replayed` are its moves with other moments of the agents; empty
-    if that is not known.
-    """
+    """The figures of a Placement. `replayed`: its moves with other moments of the agents, if known."""
     line, grid = found.lines[key], found.grid
     changes = tuple(line.changes(grid))
     flapping = tuple(

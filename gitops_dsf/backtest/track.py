@@ -1,6 +1,4 @@
-"""The data of a backtest: a grid of moments, the writes of one AddOnPlacementScore over time, and the
-decisions of one Placement.
-"""
+"""A grid of moments, the writes of one AddOnPlacementScore, and the decisions of one Placement."""
 
 import math
 from array import array

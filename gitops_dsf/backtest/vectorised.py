@@ -37,9 +37,7 @@ class ScoreColumns:
         grid: Grid,
         earlier: Callable[[str, str], float] = lambda _resource, _cluster: 0.0,
     ) -> None:
-        """`earlier` says by how many seconds the writes of a score on a cluster are earlier than the tracks
-        have them.
-        """
+        """`earlier`: by how many seconds writes of a score on a cluster precede those of the tracks."""
         self.tracks = tracks
         self.grid = grid
         self.times = np.arange(grid.count, dtype=np.float64) * grid.step + grid.start
@@ -258,9 +256,7 @@ def decide(
 
 
 def stretches(contest: Contest, columns: ScoreColumns) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Consecutive points with the same eligible candidates: the first one, the one after the last, and the
-    candidates.
-    """
+    """Stretches with the same eligible candidates: the first point, the one after it, and these."""
     count = len(columns.times)
     if not contest.required:
         yield 0, count, contest.candidates

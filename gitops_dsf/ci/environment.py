@@ -1,6 +1,5 @@
 """What the variables of a forge say about the pipeline that runs. Without them this is somebody's machine."""
 
-import asyncio
 import http.client
 import urllib.error
 import urllib.request
@@ -24,18 +23,6 @@ _BYTES: Final = 32 << 20
 
 class PipelineError(GitopsDsfError):
     """The pipeline is not set up as it must be. The message says what to change."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comments:
-    """The comments of one pull request."""
-
-    forge: Forge
-    number: int
-
-    def write(self, text: str, *, marker: str) -> str:
-        """Writes the comment that begins with the marker. Returns `edited` or `added`. Raises ForgeError."""
-        return asyncio.run(self.forge.comment(self.number, text, marker=marker))
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -79,7 +66,8 @@ class Pipeline:
     """The branch that was pushed to."""
     summary: Path | None = None
     """Where a page of the run can be written to."""
-    comments: Comments | None = None
+    pull: tuple[Forge, int] | None = None
+    """The pull request that gets the comment, by its number."""
     silence: str = ""
     """Why there is no comment."""
     push_url: str = ""
@@ -125,7 +113,7 @@ def _actions(variables: Mapping[str, str]) -> Pipeline:
     summary = variables.get("GITHUB_STEP_SUMMARY") if forge == "GitHub" else None
     repository = variables.get("GITHUB_REPOSITORY", "")
     token = variables.get("GITHUB_TOKEN", "")
-    comments, silence = None, "this run belongs to no pull request"
+    commented, silence = None, "this run belongs to no pull request"
     if pull is not None and (pull.head.repo is None or pull.head.repo.full_name != repository):
         silence = (
             "the token of a pull request from a fork may not write: the preview is in the"
@@ -136,7 +124,7 @@ def _actions(variables: Mapping[str, str]) -> Pipeline:
     elif pull is not None:
         api = variables.get("GITHUB_API_URL", "https://api.github.com")
         body = FORGES[forge](api=api, place=repository, send=Sender(token))
-        comments = Comments(forge=body, number=pull.number)
+        commented = body, pull.number
     return Pipeline(
         forge=forge,
         base=pull.base.sha if pull is not None else "",
@@ -144,7 +132,7 @@ def _actions(variables: Mapping[str, str]) -> Pipeline:
         if variables.get("GITHUB_REF_TYPE", "branch") == "branch"
         else "",
         summary=Path(summary) if summary else None,
-        comments=comments,
+        pull=commented,
         silence=silence,
     )
 
@@ -163,7 +151,7 @@ def _event(path: str) -> _Event:
 def _gitlab(variables: Mapping[str, str]) -> Pipeline:
     _check_protection(variables)
     request, token = variables.get("CI_MERGE_REQUEST_IID", ""), variables.get(COMMENT_TOKEN, "")
-    comments, silence = None, "this pipeline belongs to no merge request"
+    commented, silence = None, "this pipeline belongs to no merge request"
     if request and not token:
         silence = (
             f"{COMMENT_TOKEN} is not set, and a job token may not write notes (gitops-dsf ci check --help)"
@@ -171,13 +159,13 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
     elif request:
         project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]
         gitlab = FORGES["GitLab"](api=variables["CI_API_V4_URL"], place=project, send=Sender(token))
-        comments = Comments(forge=gitlab, number=int(request))
+        commented = gitlab, int(request)
     pushes = bool(variables.get(PUSH_TOKEN))
     return Pipeline(
         forge="GitLab",
         base=variables.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
         branch=variables.get("CI_COMMIT_BRANCH", ""),
-        comments=comments,
+        pull=commented,
         silence=silence,
         push_url=f"{variables['CI_SERVER_URL']}/{variables['CI_PROJECT_PATH']}.git" if pushes else "",
     )

@@ -13,10 +13,11 @@ from typing import Final
 
 from gitops_dsf.ci.environment import PUSH_TOKEN, PipelineError
 from gitops_dsf.pipeline import check
+from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.model.repository import Output
 from gitops_dsf.repository.revision import Repository, RevisionError
 
-RENDERED: Final = "rendered"
+ATTEMPTS: Final = 5
 _NO_SUCH_REF: Final = 2
 """The exit code of `git ls-remote --exit-code`."""
 HELPER: Final = (
@@ -37,24 +38,23 @@ class Publication:
     """Renders a fleet into a folder, and says whether that folder then holds nothing else."""
     say: Callable[[str], None]
     sleep: Callable[[float], None]
-    attempts: int = 5
     push_url: str = ""
     dry_run: bool = False
 
     def run(self) -> bool:
         """Returns False when the sources have errors. Raises PipelineError when the push failed."""
         clone = Repository(directory=self.directory)
-        for attempt in range(1, self.attempts + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             clone.run("fetch", "--quiet", "origin", f"refs/heads/{self.branch}")
             commit = clone.text("rev-parse", "FETCH_HEAD")
             with _work_tree(clone, commit) as sources:
                 pushed = self._publish(clone, sources, commit[:10])
             if pushed is not None:
                 return pushed
-            if attempt < self.attempts:
+            if attempt < ATTEMPTS:
                 self.sleep(attempt)
         raise PipelineError(
-            f"could not push the rendering of {commit[:10]} in {self.attempts} attempts; is this pipeline"
+            f"could not push the rendering of {commit[:10]} in {ATTEMPTS} attempts; is this pipeline"
             " allowed to push?"
         )
 

@@ -1,6 +1,7 @@
 """gitops-dsf ci: what the pipeline of a fleet repository runs."""
 
 import argparse
+import asyncio
 import io
 import os
 import sys
@@ -93,11 +94,13 @@ def _hand_on(preview: str, pipeline: Pipeline) -> bool:
             file.write(preview)
     else:
         print(preview)
-    if pipeline.comments is None:
+    if pipeline.pull is None:
         _say(f"no comment: {pipeline.silence}")
         return True
     try:
-        _say(f"{pipeline.comments.write(preview, marker=MARKER)} the comment with the preview")
+        forge, number = pipeline.pull
+        done = asyncio.run(forge.comment(number, preview, marker=MARKER))
+        _say(f"{done} the comment with the preview")
     except ForgeError as error:
         what = "the token may not write it" if error.refused else "the forge did not take it"
         _say(f"no comment: {what}: {error}")

@@ -8,7 +8,8 @@ from typing import Any, Final, TextIO
 from gitops_dsf.cli.arguments import check_has_settings, chosen_context, read_named
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hubreader.files import documents
-from gitops_dsf.importer import Import, Line, Selection, take
+from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.take import Import, Line, take
 from gitops_dsf.repository.files import write_files
 
 _POWERSHELL: Final = "; in PowerShell write kubectl's output with Out-File -Encoding utf8"

@@ -112,9 +112,7 @@ def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) 
 
 
 def journal_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str] | None:
-    """The files by name, and where they are from; None if this clone does not have the branch. Raises
-    UsageError.
-    """
+    """The files by name, and where they are from; None if there is no branch. Raises UsageError."""
     if args.journal is not None:
         return _files(args.journal), str(args.journal)
     branch = find_branch(args.directory, args.journal_branch)

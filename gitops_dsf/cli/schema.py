@@ -58,9 +58,7 @@ def schema_tree() -> Mapping[str, str]:
 
 
 def write_tree(tree: Mapping[str, str], out: Path) -> list[str]:
-    """Writes files that differ, each by temporary file and rename, and returns their paths. Raises
-    RepositoryError.
-    """
+    """Writes files that differ, by rename, and returns their paths. Raises RepositoryError."""
     differing = [path for path, text in tree.items() if not _holds(out / path, text.encode())]
     for path in differing:
         write_file(out / path, tree[path])

@@ -72,18 +72,7 @@ def take(
     """Plans an import; writes nothing. With `overwrite`, the hub's scorers and masks also replace those of
     git. Raises RepositoryError when something cannot be read, or when there is nothing to import.
     """
-    loaded = _loaded(root)
-    existing: dict[Key, Document] = {}
-    for document in loaded.documents:
-        existing.setdefault((document.kind, document.name), document)
-    taker = _Taker(
-        root=root,
-        loaded=loaded,
-        existing=existing,
-        selection=selection.and_asked_for(existing.values()),
-        overwrite=overwrite,
-        found=Import(root=root),
-    )
+    taker = _Taker(root, selection=selection, overwrite=overwrite)
     for data in objects:
         taker.add(data)
     return taker.result()
@@ -105,20 +94,21 @@ def _loaded(root: Path) -> Loaded:
     return loaded
 
 
-@dataclass(kw_only=True)
 class _Taker:
-    root: Path
-    loaded: Loaded
-    existing: Mapping[Key, Document]
-    selection: Selection
-    overwrite: bool
-    found: Import
-    synced: dict[str, Synced] = field(default_factory=dict)
-    seen: set[Key] = field(default_factory=set)
-    skipped: Counter[str] = field(default_factory=Counter)
-    new: dict[str, list[Object]] = field(default_factory=dict)
-    edited: dict[str, YamlFile] = field(default_factory=dict)
-    touched: set[str] = field(default_factory=set)
+    def __init__(self, root: Path, *, selection: Selection, overwrite: bool) -> None:
+        self.found = Import(root=root)
+        self.loaded = _loaded(root)
+        self.existing: dict[Key, Document] = {}
+        for document in self.loaded.documents:
+            self.existing.setdefault((document.kind, document.name), document)
+        self.selection = selection.and_asked_for(self.existing.values())
+        self.overwrite = overwrite
+        self.synced: dict[str, Synced] = {}
+        self.seen: set[Key] = set()
+        self.skipped: Counter[str] = Counter()
+        self.new: dict[str, list[Object]] = {}
+        self.edited: dict[str, YamlFile] = {}
+        self.touched: set[str] = set()
 
     def add(self, data: Mapping[str, Any]) -> None:
         kind = str(data.get("kind") or "object without a kind")
@@ -219,7 +209,7 @@ class _Taker:
         found.files |= plan.files
 
     def _text(self, file: str) -> str:
-        return read_text(self.root, file) if (self.root / file).exists() else ""
+        return read_text(self.found.root, file) if (self.found.root / file).exists() else ""
 
     def _skips(self) -> list[str]:
         return [f"{count} {what}" for what, count in sorted(self.skipped.items())]

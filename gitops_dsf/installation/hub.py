@@ -102,9 +102,7 @@ class WritableHub(Hub):
         self._patch(path, dict(change), MERGE, check=False)
 
     def delete(self, path: str, *, orphan: bool = False) -> bool:
-        """Deletes an object. With `orphan` the objects that it owns stay. Returns whether it was there.
-        Raises HubError.
-        """
+        """Deletes an object; `orphan` keeps what it owns. Returns if it was there. Raises HubError."""
         body = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -129,9 +127,7 @@ class WritableHub(Hub):
             return [msgspec.json.decode(one, type=dict[str, Any]) for one in raw]
 
     def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
-        """Returns how the hub serves a kind, in the given version or the first that has it; None if it does
-        not. Raises HubError.
-        """
+        """How the hub serves a kind, in this version or the first that has it, if at all. Raises HubError."""
         for candidate in (version,) if version else self._versions(group):
             base = f"/apis/{group}/{candidate}" if group else f"/api/{candidate}"
             for resource in self._resources(base):

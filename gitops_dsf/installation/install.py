@@ -75,9 +75,7 @@ def _problem(status: Object) -> str:
 def leadership(
     lease: Object | None, *, deployment: Object | None, pods: Iterable[Object], now: datetime
 ) -> Step:
-    """The reconciler. It works once a pod is ready and a replica holds the Lease, which outlives a pod that
-    was killed.
-    """
+    """The reconciler works once a pod is ready and a replica holds the Lease, which outlives pods."""
     name = "reconciler"
     if deployment is None:
         return Step(name=name, done=False, state="its Deployment is not there yet")

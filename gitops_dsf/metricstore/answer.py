@@ -82,8 +82,7 @@ def read(content: bytes | bytearray, *, where: str) -> Answer:
         raise (TooMuchError if any(word in text for word in _TOO_MUCH) else StoreError)(msg)
     if document.data.result_type != "matrix":
         found = document.data.result_type or "result without a type"
-        msg = f"{where} gave a {found}, where a matrix is expected"
-        raise StoreError(msg)
+        raise StoreError(f"{where} gave a {found}, where a matrix is expected")
     partial = ["the answer is partial (isPartial)"] if document.is_partial is True else []
     return Answer(
         series=tuple(_series(document.data.result, where=where)),
@@ -97,8 +96,7 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
     times = np.empty(0, dtype=np.float64)
     for row in rows:
         if row.histograms:
-            msg = f"{where} gave native histograms, which are no scores: {row.metric}"
-            raise StoreError(msg)
+            raise StoreError(f"{where} gave native histograms, which are no scores: {row.metric}")
         numbers = _numbers(bytes(row.values), where=where)
         # Comparing is three times as fast as making an array and checking it.
         if len(numbers) % 2 or numbers[0::2] != known:
@@ -112,8 +110,7 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
 def _times(numbers: list[float], *, where: str) -> npt.NDArray[np.float64]:
     times = np.array(numbers[0::2], dtype=np.float64)
     if len(numbers) % 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
-        msg = f"{where} gave samples that are no pairs of time and value in order of time"
-        raise StoreError(msg)
+        raise StoreError(f"{where} gave samples that are no pairs of time and value in order of time")
     return times
 
 
@@ -132,8 +129,7 @@ def _floats(flat: bytes, *, where: str) -> list[float]:
     try:
         return [float(each) for each in flat.split(b",")]
     except ValueError as error:
-        msg = f"{where} gave samples that are no pairs of time and value"
-        raise StoreError(msg) from error
+        raise StoreError(f"{where} gave samples that are no pairs of time and value") from error
 
 
 MOST_BYTES: Final = 512 << 20
@@ -144,8 +140,7 @@ def read_path(path: Path) -> tuple[Answer, ...]:
     """Reads a file, or the files `*.json` and `*.json.gz` of a folder. Raises StoreError."""
     files = sorted([*path.glob("*.json"), *path.glob("*.json.gz")]) if path.is_dir() else [path]
     if not files:
-        msg = f"{path} has no file *.json or *.json.gz; save answers of /api/v1/query_range there"
-        raise StoreError(msg)
+        raise StoreError(f"{path} has no file *.json or *.json.gz; save answers of /api/v1/query_range there")
     _refuse_beyond(MOST_BYTES, sum(file.stat().st_size for file in files if file.is_file()), path)
     room = MOST_BYTES
     found = []
@@ -158,14 +153,12 @@ def read_path(path: Path) -> tuple[Answer, ...]:
 
 def _content(file: Path, *, most: int) -> bytes:
     if not file.is_file():
-        msg = f"{file} is not a file; write a file or folder with answers of /api/v1/query_range"
-        raise StoreError(msg)
+        raise StoreError(f"{file} is not a file; write a file or folder with answers of /api/v1/query_range")
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
             content: bytes = stream.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
-        msg = f"cannot read {file}: {error}"
-        raise StoreError(msg) from error
+        raise StoreError(f"cannot read {file}: {error}") from error
     _refuse_beyond(most, len(content), file)
     return content
 

@@ -43,9 +43,7 @@ class StoredPage:
 
 
 class MetricStore:
-    """A store with Prometheus' HTTP API: Prometheus, Thanos, Mimir, VictoriaMetrics. An asynchronous context
-    manager.
-    """
+    """An open store with Prometheus' HTTP API: Prometheus, Thanos, Mimir, VictoriaMetrics."""
 
     def __init__(
         self,
@@ -80,11 +78,10 @@ class MetricStore:
     def refuse_beyond(self, samples: int) -> None:
         """Raises StoreError for a history of more samples than all queries together may have."""
         if samples > self._limits.samples:
-            msg = (
+            raise StoreError(
                 f"the history has more than {self._limits.samples:,} samples; ask for a shorter time or for"
                 " one application"
             )
-            raise StoreError(msg)
 
     async def pages(self, query: str, *, start: float, step: float, count: int) -> AsyncIterator[StoredPage]:
         """The values of a query at `count` points, page by page. Raises StoreError."""
@@ -130,11 +127,9 @@ class MetricStore:
             return read(content, where=where)
         if response.status_code in (401, 403):
             hint = "is the token right?" if token else "--token-file names a file with a bearer token"
-            msg = f"{where} answers {response.status_code}; {hint}"
-            raise StoreError(msg)
+            raise StoreError(f"{where} answers {response.status_code}; {hint}")
         kind = TooMuchError if response.status_code in (413, 422, 502, 503, 504) else StoreError
-        msg = f"{where} answers {response.status_code}: {excerpt(content[:400])}"
-        raise kind(msg)
+        raise kind(f"{where} answers {response.status_code}: {excerpt(content[:400])}")
 
 
 def _trust(url: str) -> ssl.SSLContext:

@@ -66,11 +66,9 @@ class Promtool:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            msg = f"promtool did not answer within {SECONDS} s"
-            raise QueryError(msg) from error
+            raise QueryError(f"promtool did not answer within {SECONDS} s") from error
         except OSError as error:
-            msg = f"{self._program} cannot be run: {error.strerror}"
-            raise QueryError(msg) from error
+            raise QueryError(f"{self._program} cannot be run: {error.strerror}") from error
         return done.stdout + done.stderr
 
 

@@ -1,6 +1,4 @@
-"""Explains why a cluster is in or out: the terms of its sum, and the nearest change of a score that would
-flip the decision.
-"""
+"""Why a cluster is in or out: the terms of its sum, and the nearest score that would flip that."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -35,9 +35,7 @@ NO_MEMBERSHIP = Membership(0, (), ())
 
 
 def members_of(cluster_set: ManagedClusterSet, state: HubState) -> frozenset[int]:
-    """The clusters of a set. Raises MembershipError: an unknown selector type, or a selector that Kubernetes
-    rejects.
-    """
+    """The clusters of a set. Raises MembershipError: wrong selector type, or a selector is refused."""
     name = cluster_set.metadata.name
     selector = cluster_set.spec.cluster_selector if cluster_set.spec else None
     kind = selector.selector_type if selector else ""

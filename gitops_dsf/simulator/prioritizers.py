@@ -115,9 +115,7 @@ def go_int64(value: float) -> int:
 
 
 def selector_error(placement: Placement) -> str | None:
-    """Why the controller cannot select this Placement's own decisions: its name is not a label value (> 63
-    bytes).
-    """
+    """Why the controller cannot select its own decisions: the name is no label value (> 63 bytes)."""
     problem = label_value_error(placement.metadata.name)
     return (
         f'{PLACEMENT_LABEL_PATH}: Invalid value: "{placement.metadata.name}": {problem}' if problem else None
@@ -148,9 +146,7 @@ def _pick(values: Sequence[int], clusters: Sequence[int]) -> Sequence[int]:
 def _balance(
     prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
 ) -> PrioritizerResult:
-    """A cluster with few decisions of other Placements scores high, relative to the busiest cluster of the
-    whole hub.
-    """
+    """High for few decisions of other Placements, relative to the busiest cluster of the whole hub."""
     others = dict(state.decision_counts)
     key = (placement.metadata.namespace or "", placement.metadata.name)
     for decision in state.decisions_of.get(key, ()):
@@ -183,9 +179,7 @@ def _steady(
 def _resource(
     prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
 ) -> PrioritizerResult:
-    """Linear between the least and the most allocatable of the filtered clusters. A cluster without data has
-    no entry.
-    """
+    """Linear from the least to the most allocatable of the filtered clusters; no data, no entry."""
     del placement
     column = state.allocatable["cpu" if prioritizer.built_in == "ResourceAllocatableCPU" else "memory"]
     found = [column[cluster] for cluster in clusters]

@@ -34,9 +34,7 @@ class QuantityError(ValueError):
 
 
 def pow10(exponent: int) -> float:
-    """Go's math.Pow10: a product (or quotient) of two table entries, which is not always the
-    nearest float.
-    """
+    """Go's math.Pow10: a product or quotient of two table entries, not always the nearest float."""
     if 0 <= exponent <= 308:
         return float(f"1e{exponent // 32 * 32}") * float(f"1e{exponent % 32}")
     if -323 <= exponent <= 0:
@@ -106,9 +104,7 @@ def _strip(number: int, base: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The parts of a quantity's text: sign, integer and fractional digits, base and exponent of
-    the suffix.
-    """
+    """The parts of a quantity's text: sign, integer and fraction digits, base and exponent."""
 
     sign: int
     digits: str

@@ -10,7 +10,6 @@ from typing import Any
 from gitops_dsf.hub.names import DISABLE_ANNOTATION
 from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.simulator.conditions import misconfigured_condition, satisfied_condition
 from gitops_dsf.simulator.documents import SimulatorInputError
 from gitops_dsf.simulator.filters import (
     PREDICATE_FILTER,
@@ -21,7 +20,7 @@ from gitops_dsf.simulator.filters import (
     requeue_time,
     resolve_membership,
 )
-from gitops_dsf.simulator.groups import decide_groups
+from gitops_dsf.simulator.groups import decide_groups, misconfigured_condition, satisfied_condition
 from gitops_dsf.simulator.prioritizers import (
     PrioritizerError,
     PrioritizerResult,
@@ -149,9 +148,7 @@ def _schedule(verdict: Verdict) -> Verdict:
 
 
 def _conclude(verdict: Verdict) -> Verdict:
-    """Computes groups, conditions and written decisions. A mistake in the groups overrides the status of
-    scheduling.
-    """
+    """Computes groups, conditions and decisions. A mistake in the groups overrides the status."""
     placement, state = verdict.source, verdict.state
     selected = verdict.ranking.selected_clusters if verdict.ranking else []
     groups, group_status = decide_groups(placement, state=state, selected=selected)

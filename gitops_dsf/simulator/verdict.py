@@ -12,9 +12,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.cel.function import Unsupported
-from gitops_dsf.simulator.conditions import Condition, notes_on
 from gitops_dsf.simulator.filters import NO_MEMBERSHIP, PREDICATE_FILTER, Membership, mismatch, taint_reason
-from gitops_dsf.simulator.groups import DecisionObject, Group
+from gitops_dsf.simulator.groups import Condition, DecisionObject, Group, notes_on
 from gitops_dsf.simulator.prioritizers import PrioritizerResult, Ranking, selector_error
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
@@ -28,13 +27,9 @@ class Outcome(StrEnum):
     rest of the verdict is what the scheduler would decide.
     """
     DELETING = "Deleting"
-    """The Placement is being deleted. Decisions stay until they are garbage-collected with it. The rest is as
-    for DISABLED.
-    """
+    """The Placement is being deleted: decisions stay until they go with it. Else as for DISABLED."""
     FAILED = "Failed"
-    """The pass ends with an error before it schedules (an invalid ManagedClusterSet). Decisions stay as they
-    are.
-    """
+    """The pass ends before it schedules (an invalid ManagedClusterSet). Decisions stay as they are."""
     PANIC = "Panic"
     """The placement controller panics on every reconciliation of this Placement, and recovers. The old
     decision stays until the Placement is fixed.
@@ -149,9 +144,7 @@ class Verdict:
 
     @property
     def cluster_sets(self) -> tuple[str, ...]:
-        """Sets that the Placement may use: bound to its namespace, and listed in spec.clusterSets if that is
-        set.
-        """
+        """Sets that the Placement may use: bound to its namespace, and in spec.clusterSets if set."""
         return self.membership.sets
 
     @cached_property
@@ -203,9 +196,7 @@ class Verdict:
 
     @cached_property
     def scores(self) -> Mapping[str, int] | None:
-        """The weighted sum of each cluster that passed the filters; None if scheduling ended with
-        an error.
-        """
+        """The weighted sum of each cluster that passed the filters; None after an error."""
         if self.ranking is None:
             return None
         names = self.state.names

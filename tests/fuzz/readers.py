@@ -34,7 +34,8 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.flapping import episodes
 from gitops_dsf.hubreader.files import documents
-from gitops_dsf.importer import Selection, take
+from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.take import take
 from gitops_dsf.journal.record import appended, file_of
 from gitops_dsf.journal.record import encode as encode_record
 from gitops_dsf.journal.record import read as read_journal

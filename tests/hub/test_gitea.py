@@ -178,5 +178,6 @@ def preview(gitea: Gitea, pull: dict[str, Any], folder: Path, text: str) -> str:
         }
     )
     assert pipeline.forge == "Gitea"
-    assert pipeline.comments is not None
-    return pipeline.comments.write(f"{MARKER}\n{text}", marker=MARKER)
+    assert pipeline.pull is not None
+    forge, number = pipeline.pull
+    return asyncio.run(forge.comment(number, f"{MARKER}\n{text}", marker=MARKER))

@@ -18,7 +18,8 @@ import msgspec
 
 from dsf_wire.text import printable
 from gitops_dsf.errors import GitopsDsfError, RepositoryError
-from gitops_dsf.importer import Import, Selection, take
+from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.take import Import, take
 from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.reconciler.git.clone import run
 from gitops_dsf.reconciler.git.credentials import GitError

@@ -85,9 +85,7 @@ def _masked(value: Opaque) -> Opaque:
 
 
 def functions() -> tuple[Function, ...]:
-    """The functions, without string(ip) and string(cidr), because the evaluator cannot extend CEL's own
-    string().
-    """
+    """All but string(ip) and string(cidr): the evaluator cannot extend CEL's own string()."""
     both = Function(
         "ip",
         (*function("ip", _to_ip, ("string", IP)).overloads, *method("ip", _to_ip, (CIDR, IP)).overloads),

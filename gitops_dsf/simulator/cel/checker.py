@@ -15,8 +15,8 @@ from cel_expr_python.ext import ext_optional, ext_strings
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.simulator.cel import addresses, limits, lists, quantities, texts
 from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Opaque, Overload, method, type_of
+from gitops_dsf.simulator.cel.lists import score_functions
 from gitops_dsf.simulator.cel.quantities import QuantityFunctions
-from gitops_dsf.simulator.cel.scores import score_functions
 
 _FIND = re.compile(r"\.\s*find(?:All)?\s*\(\s*(" + limits.STRING.pattern + r")\s*[,)]", re.DOTALL)
 _PLACE = re.compile(r"^ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)

@@ -31,9 +31,7 @@ _WHOLE = re.compile(
 _NOT_OFFERED = frozenset(
     "format validate unwrap unwrapOpt indexOf lastIndexOf getMilliseconds".split()  # noqa: SIM905 - a list of words
 )
-"""Missing here, or different: indexOf of lists, offsets out of range, %d of a double, the meaning of
-milliseconds.
-"""
+"""Missing, or different: indexOf of lists, offsets out of range, %d of doubles, milliseconds."""
 _NOT_READ = frozenset(
     {"generateName", "selfLink", "resourceVersion", "deletionGracePeriodSeconds", "managedFields"}
 )
@@ -96,9 +94,7 @@ def refuse_failure(expression: str, message: str) -> None:
 
 
 def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
-    """Raises CelUnsupported if the expression converts texts to numbers and the cluster has texts that are
-    read differently.
-    """
+    """Raises CelUnsupported if numbers are made of texts, and one of the cluster's reads differently."""
     if not _NUMBERS.isdisjoint(names):
         odd = next((text for text in _texts(view) if _odd_number(text)), None)
         if odd is not None:

@@ -96,9 +96,7 @@ class CelPredicates:
             return Unsupported(expression, str(error))
 
     def _bound(self, function: Function) -> Any:  # noqa: ANN401 - the binding has no types
-        """The function for the evaluator: abstract types become maps, and overloads that are then equal
-        become one.
-        """
+        """For the evaluator: abstract types become maps, and overloads that are then equal become one."""
         merged: dict[tuple[str, ...], Overload] = {}
         for overload in function.overloads:
             merged.setdefault(tuple(_kind(parameter) for parameter in overload.parameters), overload)
@@ -117,9 +115,7 @@ class CelPredicates:
         )
 
     def _watched(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """CEL turns exceptions into error values, which `||` can swallow. So CelUnsupported is recorded
-        separately.
-        """
+        """CEL turns exceptions into values, which `||` can swallow, so CelUnsupported is recorded."""
 
         def watched(*arguments: object) -> object:
             try:

@@ -71,9 +71,7 @@ _PLAIN = re.compile(
 
 
 def _plain(text: str) -> re.Match[str]:
-    """Go's and Python's parsers differ on escapes, user information and fragments, so such texts are
-    Unsupported.
-    """
+    """Go and Python differ on escapes, user information and fragments: such texts are Unsupported."""
     if not text:
         raise CelFailure("URL parse error during conversion from string: empty url")
     matched = _PLAIN.match(text)
@@ -120,9 +118,7 @@ class _Version:
 
 
 def _parse(text: str) -> _Version:
-    """OCM loads the library's first version, which has no second argument for normalisation: `v1.28.3` is not
-    a version.
-    """
+    """As the library's first version, which OCM loads and which does not normalise `v1.28.3`."""
     matched = _VERSION.match(text)
     if not matched:
         raise CelFailure(f"{text!r} is no semantic version")

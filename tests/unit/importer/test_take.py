@@ -12,7 +12,8 @@ import pytest
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.importer import Import, Selection, take
+from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.take import Import, take
 from gitops_dsf.pipeline import check
 from gitops_dsf.render.platform import scorer as render_scorer
 from gitops_dsf.repository.files import write_files
