@@ -48,8 +48,8 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
-from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
+from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.texts import regex_error
 
 T = TypeVar("T")

@@ -46,6 +46,7 @@ def _init(add: Arguments) -> None:
 
 INIT: Final = Verb(
     name="init",
+    module="gitops_dsf.cli.scaffold",
     help="create a fleet repository that is valid",
     description=(
         "Creates a fleet repository: settings, a scorer, an application and clusters as examples, a test, a"

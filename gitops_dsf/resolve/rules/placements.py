@@ -23,7 +23,7 @@ from gitops_dsf.wording import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator import Verdict
-    from gitops_dsf.simulator.cel.checker import Checker
+    from gitops_dsf.simulator.cel.predicates import Checker
 
 SEARCHED_OCM: Final = "v1.2.1"
 """The version of OCM whose source was searched for fields that it reads, which tests/hub/go.mod pins."""
@@ -242,8 +242,8 @@ class CelMistake(NamedTuple):
 @lru_cache(maxsize=4096)
 def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
     """The mistakes of one expression; none if the engine cannot judge it. Never raises."""
-    from gitops_dsf.simulator.cel.checker import CelSyntaxError  # noqa: PLC0415 - see the top
     from gitops_dsf.simulator.cel.function import CelUnsupported  # noqa: PLC0415
+    from gitops_dsf.simulator.cel.predicates import CelSyntaxError  # noqa: PLC0415 - see the top
 
     try:
         checked = _checker().check(expression)
@@ -266,7 +266,7 @@ def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
 
 @lru_cache(maxsize=1)
 def _checker() -> "Checker":
-    from gitops_dsf.simulator.cel.checker import Checker  # noqa: PLC0415 - see the top
+    from gitops_dsf.simulator.cel.predicates import Checker  # noqa: PLC0415 - see the top
 
     return Checker()
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import HubState, Unsupported
-from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker, Mistake
 from gitops_dsf.simulator.cel.function import CelUnsupported
+from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker, Mistake
 from tests.unit.simulator.hub import cluster, score, viewed
 
 LONG = ",".join("abcdefgh" for _ in range(200))

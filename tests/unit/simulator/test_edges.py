@@ -17,9 +17,9 @@ from gitops_dsf.simulator import (
     simulate,
 )
 from gitops_dsf.simulator.cel import limits
-from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.lists import DEEPEST_JSON, parse_json
+from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker
 from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, add_up, go_int64
 from gitops_dsf.simulator.quantity import QuantityError, parse, pow10
 from tests.unit.simulator.hub import (
