@@ -16,6 +16,7 @@ from gitops_dsf.hub.scores import Score, State, state_of, state_of_absent
 from gitops_dsf.wording import names_text, plural
 
 _NONE: Final[frozenset[str]] = frozenset()
+_NO_MASKS: Final = f"the hub has no ConfigMap {MASKS_CONFIGMAP} with the masks"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,23 +85,19 @@ def named(clusters: Iterable[str]) -> str:
 
 
 def _with_condition(found: Assessment, *, on_hub: bool) -> Assessment:
+    masked = f"missing or masked on {{}}: the hub has no ConfigMap {MASKS_CONFIGMAP} with the masks"
     parts = [
         f"fresh on {plural(found.fresh, 'cluster')}"
         + (f", about to expire on {named(found.expiring)}" if found.expiring else "")
     ]
-    if found.expired:
-        parts.append(f"expired or empty on {named(found.expired)}")
-    if found.endless:
-        parts.append(f"without validUntil, so that OCM counts it for ever, on {named(found.endless)}")
-    if found.missing:
-        parts.append(f"missing on {named(found.missing)}")
-    if found.waiting:
-        parts.append(f"not published yet on {named(found.waiting)}")
-    if found.unclear:
-        parts.append(
-            f"missing or masked on {named(found.unclear)}: the hub has no ConfigMap {MASKS_CONFIGMAP} with"
-            " the masks"
-        )
+    for clusters, words in (
+        (found.expired, "expired or empty on {}"),
+        (found.endless, "without validUntil, so that OCM counts it for ever, on {}"),
+        (found.missing, "missing on {}"),
+        (found.waiting, "not published yet on {}"),
+        (found.unclear, masked),
+    ):
+        parts += [words.format(named(clusters))] if clusters else []
     status, reason = _condition(found)
     able = "" if on_hub else " with the agent's add-on"
     message = (

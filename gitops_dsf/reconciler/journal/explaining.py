@@ -25,10 +25,6 @@ MOST_FOLLOWED: Final = 64
 """Clusters whose scores are followed: those that left, joined or are decided, and the best."""
 
 
-class _Revision(msgspec.Struct, frozen=True):
-    revision: str = ""
-
-
 class _Sync(msgspec.Struct, frozen=True):
     status: str = ""
     revision: str = ""
@@ -36,7 +32,7 @@ class _Sync(msgspec.Struct, frozen=True):
 
 class _Status(msgspec.Struct, frozen=True):
     sync: _Sync = _Sync()
-    history: tuple[_Revision, ...] | None = None
+    history: tuple[_Sync, ...] | None = None
 
 
 class Deployed(msgspec.Struct, frozen=True):

@@ -1,22 +1,210 @@
-"""The control loops of scorers: one probes scoring APIs, one writes the status of every DynamicScorer."""
+"""The control loops of scorers: one probes scoring APIs, one writes what people see of every DynamicScorer:
+its status, with an Event for each changed condition, and freshness as metrics and Events.
+"""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from http import HTTPStatus
+from typing import Any, Final
 
-from gitops_dsf.hub.metadata import NOT_SAID, Condition
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import Backoff
+from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
+from gitops_dsf.hub.placements import PlacementSummary
+from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.freshness import Assessment, named
+from gitops_dsf.reconciler.hub.kinds import placement_reference, scorer_reference
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
-from gitops_dsf.reconciler.scorers.probes import Prober
-from gitops_dsf.reconciler.scorers.status import FreshnessReporter, StatusWriter, desired_status
+from gitops_dsf.reconciler.scan import Scan
+from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, Prober
 from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.sync.fetch import Fetcher
+from gitops_dsf.wording import shortened
 
-LOG = logging.getLogger(__name__)
+_HEALTHY: Final = {
+    HealthStatus.ACTIVE: "True",
+    HealthStatus.INACTIVE: "False",
+    HealthStatus.UNKNOWN: "Unknown",
+}
+_BY_SCORES: Final = {"True": HealthStatus.ACTIVE, "False": HealthStatus.INACTIVE}
+MAX_MESSAGE: Final = 2048
+"""Characters of a condition's message at most. The CRD allows 32,768."""
+RETRIES: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
+BUSY: Final = frozenset(
+    {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+)
+"""The cause is the hub, and not one status."""
+MAX_SERIES: Final = 1000
+"""Series of score_not_fresh at most: thousands of clusters can be out at once, for each scorer."""
 DEBOUNCE_SECONDS: Final = 1.0
 """From the first change of a scorer to the probe of all changed ones: a sync brings many."""
+
+
+def desired_status(
+    scorer: DynamicScorer,
+    *,
+    health: Health | None,
+    config: ConfigSync | None,
+    scores: Assessment,
+    now: float,
+    settled: Condition = NOT_SAID,
+) -> dict[str, Any]:
+    """The whole status. `health` is None for a scorer without a scoring API: then its scores tell whether it
+    works. `config` is None for a scorer without configSyncMode Full, `settled` is NOT_SAID without a journal.
+    """
+    conditions = []
+    if health is not None:
+        conditions.append(("Healthy", _HEALTHY[health.status], health.reason, health.message))
+    if config is not None:
+        conditions.append(("ConfigSynced", config.status, config.reason, config.message))
+    judged = "" if health is not None else "; there is no scoring API, so healthStatus follows this condition"
+    conditions.append(("Scored", scores.status, scores.reason, f"{scores.message}{judged}"))
+    if settled is not NOT_SAID:
+        conditions.append((settled.type, settled.status, settled.reason, settled.message))
+    status: dict[str, Any] = {
+        "observedGeneration": scorer.metadata.generation,
+        "healthStatus": str(
+            health.status if health is not None else _BY_SCORES.get(scores.status, HealthStatus.UNKNOWN)
+        ),
+        "conditions": [
+            _condition(scorer.condition(item[0]), *item, generation=scorer.metadata.generation, now=now)
+            for item in conditions
+        ],
+    }
+    if config is not None:
+        # While /config is unreachable, the configuration that was read last stays.
+        last = config.config if config.config is not None else scorer.status.get("lastSyncedConfig")
+        if last:
+            status["lastSyncedConfig"] = last
+    return status
+
+
+def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON merge patch (RFC 7386) from one object to another; empty when they are equal."""
+    change: dict[str, Any] = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            inner = patch(old, value)
+            if inner:
+                change[key] = inner
+        elif old != value:
+            change[key] = value
+    return change
+
+
+def _condition(
+    before: Condition, kind: str, status: str, reason: str, message: str, *, generation: int, now: float
+) -> dict[str, Any]:
+    since = before.last_transition_time if before.status == status else None
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": shortened(message, most=MAX_MESSAGE),
+        "lastTransitionTime": since or timestamp_of(now),
+        "observedGeneration": generation,
+    }
+
+
+LOG = logging.getLogger(__name__)
+
+
+class StatusWriter:
+    """Writes a status that the hub refused again after a pause."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._api, self._events, self._clock = shared.api, shared.events, shared.clock
+        self._metrics = shared.metrics
+        self._path = SCORERS.within(shared.view.hub_namespace).path
+        self._refused: dict[str, tuple[int, float]] = {}
+        """How many times in a row the hub refused a status, and when it is written again."""
+
+    async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> None:
+        """Raises ApiError when the hub takes no statuses now."""
+        name = item.metadata.name
+        change = patch(item.status, status)
+        times, until = self._refused.get(name, (0, 0.0))
+        if not change or (times and self._clock() < until):
+            return
+        try:
+            # The UID makes the hub refuse the status of a scorer that was deleted and created again.
+            await self._api.merge(
+                f"{self._path}/{name}/status", {"metadata": {"uid": item.metadata.uid}, "status": change}
+            )
+        except ApiError as error:
+            self._metrics.patch_failures.inc()
+            if not error.status or error.status in BUSY:
+                raise
+            pause = RETRIES.delay(times + 1)
+            self._refused[name] = (times + 1, self._clock() + pause)
+            LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
+            return
+        self._refused.pop(name, None)
+        self._metrics.patches.inc()
+        await self._announce(item, status)
+
+    def keep_only(self, scorers: Mapping[str, DynamicScorer]) -> None:
+        for name in self._refused.keys() - scorers.keys():
+            del self._refused[name]
+
+    async def _announce(self, before: DynamicScorer, status: Mapping[str, Any]) -> None:
+        for item in status["conditions"]:
+            known = before.condition(item["type"])
+            bad = item["status"] == "False"
+            # A condition that is new and good needs no Event.
+            if bad if known is NOT_SAID else (known.status, known.reason) != (item["status"], item["reason"]):
+                message = f"{item['type']} is {item['status']}: {item['message']}"
+                await self._events.say(scorer_reference(before), item["reason"], message, warning=bad)
+
+
+class FreshnessReporter:
+    def __init__(self, shared: Shared) -> None:
+        self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
+        self._warned: dict[tuple[str, str], PlacementSummary] = {}
+        """By Placement and resource: warnings that still hold."""
+
+    async def report(self, scan: Scan) -> None:
+        """Sets the metrics, and writes an Event on each Placement that began or ceased to count a cluster."""
+        counts: dict[tuple[str, str], int] = {}
+        rows: list[tuple[str, str, str]] = []
+        for scorer, assessment in scan.assessments.items():
+            counts[scorer, "fresh"] = assessment.fresh
+            for state in ("expired", "missing", "expiring", "endless"):
+                clusters: frozenset[str] = getattr(assessment, state)
+                counts[scorer, state] = len(clusters)
+                rows += [(cluster, scorer, state) for cluster in clusters]
+        self._metrics.scored_clusters.set(counts)
+        rows.sort()  # by cluster, so that one scorer does not take the place of all others
+        self._metrics.not_fresh.set({(name, cluster, state): 1 for cluster, name, state in rows[:MAX_SERIES]})
+        self._metrics.not_fresh_omitted.set(max(0, len(rows) - MAX_SERIES))
+        labels = {resource: owner.item.name for resource, owner in scan.owners.items()}
+        self._metrics.counted_as_zero.set(
+            {(name, labels.get(each, each)): len(clusters) for (name, each), clusters in scan.zeros.items()}
+        )
+        placements = self._view.placements.items
+        for (name, resource), clusters in sorted(scan.zeros.items(), key=lambda item: item[0]):
+            item, before = placements.get(name), self._warned.get((name, resource))
+            if clusters and item is not None and (before is None or before.uid != item.uid):
+                self._warned[name, resource] = item
+                message = (
+                    f"ranks by {labels.get(resource, resource)}, and counts {named(clusters)} as 0: there is"
+                    " no score, or it expired, or it lacks the dimension"
+                )
+                await self._say(name, item, "ScoresMissing", message)
+        for name, resource in sorted(self._warned):
+            if not scan.zeros.get((name, resource)):
+                before, item = self._warned.pop((name, resource)), placements.get(name)
+                if item is not None and item.uid == before.uid:
+                    message = f"no cluster is counted as 0 any more for {labels.get(resource, resource)}"
+                    await self._say(name, item, "ScoresComplete", message)
+
+    async def _say(self, name: str, item: PlacementSummary, reason: str, message: str) -> None:
+        about = placement_reference(name, item, self._view.argocd_namespace)
+        await self._events.say(about, reason, message, warning=reason == "ScoresMissing")
 
 
 class ScorerController:
