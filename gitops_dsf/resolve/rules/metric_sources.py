@@ -9,7 +9,7 @@ from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.wording import did_you_mean, names_text
+from gitops_dsf.wording import did_you_mean, did_you_mean_one_of, names_text
 
 _NAMED = 5
 
@@ -20,14 +20,11 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
         ref = item.value.spec.source.ref
         if ref is None or ref in context.sources or context.declared.may_exist("MetricSource", ref):
             continue
-        known = sorted(context.sources)
-        hint = did_you_mean(ref, known) or (
-            f"defined here: {names_text(known, most=8)}"
-            if known
-            else "write it into config/, or write source.host"
+        known = context.sources
+        hint = did_you_mean_one_of(ref, known) if known else "write it into config/, or write source.host"
+        yield codes.UNKNOWN_SOURCE.at(
+            item.at("spec", "source", "ref"), f"there is no MetricSource {ref}", hint
         )
-        position = item.at("spec", "source", "ref")
-        yield codes.UNKNOWN_SOURCE.at(position, f"there is no MetricSource {ref}", hint)
 
 
 @needs("ManagedCluster", "DynamicScoringConfig")
@@ -41,13 +38,11 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
         lacking = sorted(clusters & source.lacking)
         if lacking:
             where = "this cluster" if len(lacking) == 1 else "these clusters"
-            yield codes.SOURCE_LACKING.at(
-                scorer.declared.at("spec", "source", "ref"),
-                f"{name} runs on {names_text(lacking, most=_NAMED)}, and MetricSource {source.name} has no"
-                f" variant for {where}",
-                f"add a variant to {source.item.document.file}; one without clusterSelector serves all other"
-                " clusters",
-            )
+            without = f"MetricSource {source.name} has no variant for {where}"
+            message = f"{name} runs on {names_text(lacking, most=_NAMED)}, and {without}"
+            hint = f"add a variant to {source.item.document.file}"
+            hint = f"{hint}; one without clusterSelector serves all other clusters"
+            yield codes.SOURCE_LACKING.at(scorer.declared.at("spec", "source", "ref"), message, hint)
 
 
 @needs("DynamicScorer")
@@ -149,12 +144,11 @@ def _hint(error: MeasureError, text: str) -> str:
 def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
     """Source type Kubernetes keeps no history. As one variant of several, others may need the range."""
     for scorer in _of_kubernetes(context):
-        if scorer.spec.source.params.range and scorer.variant is None and not scorer.spec.scored_by_query:
-            yield codes.NO_HISTORY.at(
-                scorer.at("source.params.range"),
-                f"range is {scorer.spec.source.params.range}: source type Kubernetes has present values only",
-                "remove range and step, or ask a Prometheus, which keeps the past",
-            )
+        span = scorer.spec.source.params.range
+        if span and scorer.variant is None and not scorer.spec.scored_by_query:
+            message = f"range is {span}: source type Kubernetes has present values only"
+            hint = "remove range and step, or ask a Prometheus, which keeps the past"
+            yield codes.NO_HISTORY.at(scorer.at("source.params.range"), message, hint)
 
 
 def _of_kubernetes(context: Context) -> Iterator[EffectiveScorer]:
@@ -166,17 +160,11 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
     """A scorer that reads pushed metrics needs the receiver, whose image only the fleet's owner can name."""
     if context.is_upstream or context.repository.value.spec.agent.open_telemetry is not None:
         return
-    places = {
-        scorer.at("source.type")
-        for scorer in context.each_variant
-        if scorer.is_pushed and not scorer.spec.on_hub
-    }
-    for position in sorted(places):
+    pushed = (item for item in context.each_variant if item.is_pushed and not item.spec.on_hub)
+    for position in sorted({scorer.at("source.type") for scorer in pushed}):
         message = "no receiver for OpenTelemetry metrics runs beside the agent"
-        hint = (
-            "write spec.agent.openTelemetry with image and collectorNamespaces into gitops-dsf.yaml, or"
-            " write type: Prometheus and a host"
-        )
+        hint = "write spec.agent.openTelemetry with image and collectorNamespaces into gitops-dsf.yaml"
+        hint = f"{hint}, or write type: Prometheus and a host"
         yield codes.RECEIVER_MISSING.at(position, message, hint)
 
 

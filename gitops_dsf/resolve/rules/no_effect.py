@@ -181,10 +181,8 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
         if item.document.has(path):
             message = "scoring.type has no effect with delivery.mode UpstreamController"
             if item.value.spec.scored_by_query:
-                message = (
-                    "upstream's agent needs a scoring API: of this scorer it would post the series to an"
-                    " empty URL, and publish nothing"
-                )
+                message = "of this scorer it would post the series to an empty URL, and publish nothing"
+                message = f"upstream's agent needs a scoring API: {message}"
             yield codes.UPSTREAM_ONLY.at(item.document.key_at(path), message, _HINT)
     for config in context.declared.scoring_configs:
         for index, mask in enumerate(config.value.spec.masks):

@@ -76,25 +76,17 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
         if keeps is None:
             continue
         for item in placeholders(scorer.spec.score_dimension_format):
-            if (
-                item.name not in LABELS
-                or (item.name == "meta" and not scorer.spec.scored_by_query)
-                or keeps(item.name)
-            ):
+            name, by_query = item.name, scorer.spec.scored_by_query
+            if name not in LABELS or keeps(name) or (name == "meta" and not by_query):
                 continue
+            code, empty = codes.UNFILLED_PLACEHOLDER, "is empty unless the scoring API sets it"
+            hint = f"fine if the scoring API sets {name}; otherwise keep the label in the query"
+            if by_query:
+                code, empty = codes.EMPTY_PLACEHOLDER, "is always empty"
+                hint = f"keep it in the query, as in sum by ({name}) (...)"
             where = scorer.declared.inside(("spec", "scoreDimensionFormat"), item.offset)
-            if scorer.spec.scored_by_query:
-                message = f"no query keeps the label {item.name}: ${{{item.name}}} is always empty"
-                hint = f"keep it in the query, as in sum by ({item.name}) (...), or remove the placeholder"
-                yield codes.EMPTY_PLACEHOLDER.at(where, message, hint)
-                continue
-            yield codes.UNFILLED_PLACEHOLDER.at(
-                where,
-                f"no query keeps the label {item.name}: ${{{item.name}}} is empty unless the scoring API"
-                " sets it",
-                f"fine if the scoring API sets {item.name}; otherwise keep the label in the query, or remove"
-                " the placeholder",
-            )
+            message = f"no query keeps the label {name}: ${{{name}}} {empty}"
+            yield code.at(where, message, f"{hint}, or remove the placeholder")
 
 
 def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
@@ -115,9 +107,8 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """Of several series for one item Last takes the last, and no metric source promises an order."""
     for scorer in context.each_type:
         spec, template = scorer.spec, scorer.dimension_format
-        if not scorer.spec.scored_by_query or scorer.declared.document.has(("spec", "scoreAggregation")):
-            continue
-        if spec.score_destination == "None":
+        chosen = scorer.declared.document.has(("spec", "scoreAggregation"))
+        if not spec.scored_by_query or chosen or spec.score_destination == "None":
             continue
         names = [item.name for item in label_placeholders(template)]
         label = spec.source.cluster_label

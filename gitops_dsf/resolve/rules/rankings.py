@@ -57,13 +57,10 @@ def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
         weights = [score.weight for score in spec.scores]
         if not any(weights) or choose(spec.stickiness, weights) is not None:
             continue
-        values = nearest(spec.stickiness, weights)
-        yield codes.STICKINESS.at(
-            item.at("spec", "stickiness"),
-            f"a stickiness of {spec.stickiness} points cannot be expressed with these weights (OCM allows"
-            " whole numbers up to 10)",
-            f"write {' or '.join(str(value) for value in values)}",
-        )
+        hint = f"write {' or '.join(map(str, nearest(spec.stickiness, weights)))}"
+        message = f"a stickiness of {spec.stickiness} points cannot be expressed with these weights"
+        message = f"{message} (OCM allows whole numbers up to 10)"
+        yield codes.STICKINESS.at(item.at("spec", "stickiness"), message, hint)
 
 
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
@@ -78,21 +75,16 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
         name = scorer.score_name
         if score.dimension is None:
             if scorer.only_item is None:
-                yield codes.DIMENSION.at(
-                    item.at(*path, "scorer"),
-                    f"{score.scorer} names its items {template}: which of them ranks the clusters is not"
-                    " fixed",
-                    "write dimension: with one item name that every cluster publishes, or a"
-                    " scoreDimensionFormat without placeholders",
-                )
+                open_ = "which of them ranks the clusters is not fixed"
+                message = f"{score.scorer} names its items {template}: {open_}"
+                hint = "write dimension: with one item name that every cluster publishes"
+                hint = f"{hint}, or a scoreDimensionFormat without placeholders"
+                yield codes.DIMENSION.at(item.at(*path, "scorer"), message, hint)
         elif not can_yield(template, score.dimension, score_name=name):
             fixed = scorer.only_item
             message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"
-            hint = (
-                f"write {fixed}, or leave dimension out"
-                if fixed is not None
-                else f"write a name of the form {template}"
-            )
+            form = f"write a name of the form {template}"
+            hint = f"write {fixed}, or leave dimension out" if fixed is not None else form
             yield codes.DIMENSION.at(item.at(*path, "dimension"), message, hint)
 
 
@@ -113,10 +105,8 @@ def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
     """How a cluster without the score beats clusters that have it; empty if it never does."""
     low, high = scorer.published
     if weight > 0 and low < 0:
-        return (
-            f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real"
-            " ones"
-        )
+        beats = "a cluster without the score counts as 0: it beats real ones"
+        return f"{scorer.name} can publish {low}, and {beats}"
     if weight < 0 and high > 0:
         return f"with a negative weight a cluster without the score (0) beats those with {high}"
     return ""
@@ -180,17 +170,16 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
             continue
         if len(scores) > MOST_TERMS:
             message = f"{len(scores)} scores rank it, and a paced Placement holds with up to {MOST_TERMS}"
-            yield codes.PACE_WEIGHTS.at(
-                item.at("spec", "scores", MOST_TERMS), message, "remove some, or write moves.pace: None"
-            )
+            position = item.at("spec", "scores", MOST_TERMS)
+            yield codes.PACE_WEIGHTS.at(position, message, "remove some, or write moves.pace: None")
             continue
         weights, found = [score.weight for score in scores], spans(scores, context.scorers)
         if hold_weights(weights, found) is not None:
             continue
         near = nearest_weights(weights, found)
+        differ = f"the scores can differ by {reach(weights, found)} points"
         message = (
-            f"with the weights {_listed(weights)} the scores can differ by {reach(weights, found)} points,"
-            f" and a paced Placement holds up to {HOLD_SPAN - 1}"
+            f"with the weights {_listed(weights)} {differ}, and a paced Placement holds up to {HOLD_SPAN - 1}"
         )
         ways = [f"write the weights {_listed(near)}"] if near else []
         if max(found) > 100:

@@ -1,9 +1,9 @@
 """Checks ScoreTests: their notation, what they name, and that they do not contradict themselves."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
-from dsf_wire import dimension
+from dsf_wire.dimension import can_yield
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
@@ -42,19 +42,32 @@ def series_values_parse(context: Context) -> Iterator[Diagnostic]:
 @needs("FleetRepository", "DynamicScorer", "ManagedCluster", *PLACEMENTS)
 def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     """Scorers, clusters, applications and Placements of a test must exist."""
-    applications = {item.name for item in context.declared.applications}
-    placements = placement_keys(context)
+    known: dict[str, Collection[str]] = {
+        "DynamicScorer": context.scorers,
+        "Placement": placement_keys(context),
+        "ScoredApplication": {item.name for item in context.declared.applications},
+    }
     for item in context.declared.score_tests:
-        for named in _named(item):
-            match named.kind:
-                case "DynamicScorer":
-                    yield from _scorer(context, item, named)
-                case "ManagedCluster":
-                    yield from _cluster(context, item, named)
-                case "ScoredApplication":
-                    yield from _exists(item, named, applications)
-                case "Placement":
-                    yield from _placement(item, named, placements)
+        given = item.value.spec.given.clusters
+        known["ManagedCluster"] = (
+            context.inventory.clusters if given is None else {each.name for each in given}
+        )
+        for kind, path, name in _named(item):
+            found = [name] if name in known[kind] else []
+            if kind == "Placement":
+                found = [key for key in known[kind] if name in {key, key.partition("/")[2]}]
+            if len(found) > 1:
+                message, hint = f"several Placements are called {name}", f"write {' or '.join(found)}"
+            elif not found:
+                where = " in clusters/" if given is None else " in given.clusters"
+                message = f"there is no {kind} {name}{where if kind == 'ManagedCluster' else ''}"
+                hint = did_you_mean_one_of(name, known[kind], where="known here")
+            elif kind == "DynamicScorer" and context.waits_for_lock(context.scorers[name]):
+                message = f"{name} waits for its lock: how it runs is not known yet"
+                hint = f"run gitops-dsf sync --scorer {name}"
+            else:
+                continue
+            yield codes.UNKNOWN_IN_TEST.at(item.at(*path), message, hint)
 
 
 def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
@@ -72,12 +85,10 @@ def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
             if scorer is None:
                 continue
             template, name = scorer.dimension_format, scorer.score_name
-            if score.dimension is None and dimension.fixed_name(template, score_name=name) is None:
+            if score.dimension is None and scorer.only_item is None:
                 message = f"the items of {scorer.name} are named {template}, so one must be named here"
                 yield codes.TEST_DIMENSION.at(item.at(*path), message, "add dimension: the name of the item")
-            elif score.dimension is not None and not dimension.can_yield(
-                template, score.dimension, score_name=name
-            ):
+            elif score.dimension and not can_yield(template, score.dimension, score_name=name):
                 message = f"{scorer.name} publishes no item {score.dimension}: its items are named {template}"
                 yield codes.TEST_DIMENSION.at(item.at(*path, "dimension"), message, "correct the name")
 
@@ -102,14 +113,6 @@ def placement_keys(context: Context) -> Sequence[str]:
     return sorted({f"{context.namespace_of(item)}/{item.name}" for item in items})
 
 
-class _Named(NamedTuple):
-    """What a test names, and where."""
-
-    kind: str
-    path: Path
-    name: str
-
-
 _KINDS: Final = {
     "scorer": "DynamicScorer",
     "cluster": "ManagedCluster",
@@ -120,7 +123,8 @@ _KINDS: Final = {
 """What the items of the lists in `given` and `expect` name, by field."""
 
 
-def _named(item: Item[ScoreTest]) -> Iterator[_Named]:
+def _named(item: Item[ScoreTest]) -> Iterator[tuple[str, Path, str]]:
+    """The kind of what a test names, where, and the name."""
     data = item.document.data
     for section in ("given", "expect"):
         for name in value_at(data, ("spec", section)) or ():
@@ -128,7 +132,7 @@ def _named(item: Item[ScoreTest]) -> Iterator[_Named]:
                 for field, kind in _KINDS.items():
                     where = (*place, field)
                     for path, text in texts_in(value_at(data, where), where):
-                        yield _Named(kind, path, text)
+                        yield kind, path, text
 
 
 def _scores(item: Item[ScoreTest]) -> Iterator[tuple[Path, GivenScore | ExpectedScore]]:
@@ -145,40 +149,3 @@ def _twice(item: Item[ScoreTest], path: Path, keys: Iterable[Hashable]) -> Itera
         if first != index:
             message = f"the same is given already at {item.at(*path, first)}"
             yield codes.TEST_TWICE.at(item.at(*path, index), message, "remove one of them")
-
-
-def _scorer(context: Context, item: Item[ScoreTest], named: _Named) -> Iterator[Diagnostic]:
-    scorer = context.scorers.get(named.name)
-    if scorer is None:
-        yield from _exists(item, named, context.scorers)
-    elif named.name not in context.complete and context.waits_for_lock(scorer):
-        message = f"{named.name} waits for its lock: how it runs is not known yet"
-        hint = f"run gitops-dsf sync --scorer {named.name}"
-        yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, hint)
-
-
-def _cluster(context: Context, item: Item[ScoreTest], named: _Named) -> Iterator[Diagnostic]:
-    given = item.value.spec.given.clusters
-    if given is not None:
-        yield from _exists(item, named, {each.name for each in given}, where=" in given.clusters")
-    else:
-        inventory = {each.name for each in context.declared.clusters}
-        yield from _exists(item, named, inventory, where=" in clusters/")
-
-
-def _placement(item: Item[ScoreTest], named: _Named, known: Sequence[str]) -> Iterator[Diagnostic]:
-    found = [key for key in known if named.name in {key, key.partition("/")[2]}]
-    if len(found) > 1:
-        message = f"several Placements are called {named.name}"
-        yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, f"write {' or '.join(found)}")
-    elif not found:
-        yield from _exists(item, named, known)
-
-
-def _exists(
-    item: Item[ScoreTest], named: _Named, known: Collection[str], *, where: str = ""
-) -> Iterator[Diagnostic]:
-    if named.name not in known:
-        message = f"there is no {named.kind} {named.name}{where}"
-        hint = did_you_mean_one_of(named.name, known, where="known here")
-        yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, hint)

@@ -11,8 +11,6 @@ from dsf_wire.dimension import label_placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.scorer import ClusterLabel, DynamicScorer
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.inventory import identity_of
 from gitops_dsf.wording import names_text
@@ -44,13 +42,10 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
             continue
         points = span // step + 1
         if points > MAX_POINTS:
-            least = -(-span // (MAX_POINTS - 1))
-            yield codes.TOO_MANY_POINTS.at(
-                scorer.at("source.params.step"),
-                f"range {span} with step {step} asks for {points} points per series; Prometheus returns at"
-                f" most {MAX_POINTS}",
-                f"write step: {least} or more, or a shorter range",
-            )
+            most = f"Prometheus returns at most {MAX_POINTS}"
+            message = f"range {span} with step {step} asks for {points} points per series; {most}"
+            hint = f"write step: {-(-span // (MAX_POINTS - 1))} or more, or a shorter range"
+            yield codes.TOO_MANY_POINTS.at(scorer.at("source.params.step"), message, hint)
 
 
 def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
@@ -75,12 +70,10 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
         ttl = scorer.spec.score_ttl_seconds
         interval = scorer.spec.scoring.params.interval
         if ttl is not None and interval and ttl < 2 * interval:
-            yield codes.SHORT_TTL.at(
-                scorer.declared.at("spec", "scoreTTLSeconds"),
-                f"scores expire after {ttl} seconds and are renewed every {interval}: one late run, and"
-                " placements lose them",
-                f"write {default_ttl_seconds(interval)}, or leave it out",
-            )
+            lost = "one late run, and placements lose them"
+            message = f"scores expire after {ttl} seconds and are renewed every {interval}: {lost}"
+            hint = f"write {default_ttl_seconds(interval)}, or leave it out"
+            yield codes.SHORT_TTL.at(scorer.declared.at("spec", "scoreTTLSeconds"), message, hint)
 
 
 def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
@@ -103,10 +96,8 @@ def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
         where = scorer.declared.document.key_at(("spec", "defaultScore"))
         labels = label_placeholders(spec.score_dimension_format)
         if labels:
-            message = (
-                f"defaultScore has no item: without series the label of ${{{labels[0].name}}} in"
-                " scoreDimensionFormat is not known"
-            )
+            label = f"the label of ${{{labels[0].name}}} in scoreDimensionFormat"
+            message = f"defaultScore has no item: without series {label} is not known"
             hint = "write a scoreDimensionFormat without labels, such as ${scoreName}, or remove defaultScore"
             yield codes.DEFAULT_SCORE.at(where, message, hint)
         if scorer.source_type == "None":
@@ -128,13 +119,9 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
                 continue  # written as 0, which another rule reports
             if last == "host" and not scorer.spec.scored_by_query:
                 continue  # it would be the host of configURL, which is not a URL; another rule reports that
-            because = (
-                "and its lock does not say it either"
-                if scorer.lock is not None
-                else "and without it the scorer cannot run"
-            )
-            position = scorer.at(field)
-            yield codes.INCOMPLETE_SCORER.at(position, f"spec.{field} is missing, {because}", _HINTS[last])
+            because = "its lock does not say it either" if scorer.lock else "without it the scorer cannot run"
+            message = f"spec.{field} is missing, and {because}"
+            yield codes.INCOMPLETE_SCORER.at(scorer.at(field), message, _HINTS[last])
 
 
 _HINTS = {
@@ -169,10 +156,8 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
         item, ref = scorer.declared, scorer.spec.source.ref
         source = context.source_of(scorer)
         if source is not None and [each.value.cluster_selector for each in source.variants] != [None]:
-            message = (
-                f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one store for"
-                " all clusters"
-            )
+            depends = f"MetricSource {source.name} depends on the cluster"
+            message = f"{depends}, and the hub scorer asks one store for all clusters"
             hint = "name a MetricSource with one variant and no clusterSelector, or write runsOn: Spokes"
             yield codes.WRONG_PLACE.at(item.document.key_at(("spec", "source", "ref")), message, hint)
             continue
@@ -195,39 +180,25 @@ def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
         label = item.value.spec.source.cluster_label
         if not item.value.spec.on_hub or label is None or item.value.spec.suspend:
             continue
-        if label.claim is None and label.label is None:
+        kind, key = ("claim", label.claim) if label.claim is not None else ("label", label.label)
+        if key is None:
             continue
-        yield from _identities(context, item, label, sorted(clusters))
-
-
-def _identities(
-    context: Context, item: Item[DynamicScorer], label: ClusterLabel, clusters: list[str]
-) -> Iterator[Diagnostic]:
-    kind, key = ("claim", label.claim) if label.claim is not None else ("label", label.label)
-    field = f"{kind}:{key}"
-    without: list[str] = []
-    owners: dict[str, list[str]] = {}
-    for cluster in clusters:
-        value = identity_of(context.inventory.clusters[cluster], field)
-        if value is None:
-            without.append(cluster)
-        else:
+        owners: dict[str | None, list[str]] = {}
+        for cluster in sorted(clusters):
+            value = identity_of(context.inventory.clusters[cluster], f"{kind}:{key}")
             owners.setdefault(value, []).append(cluster)
-    position = item.at(*_LABEL, kind)
-    if without:
-        message = f"{_named(without)} without the {kind} {key}: {item.name} cannot score {_them(without)}"
-        hint = "run gitops-dsf import again, which takes this claim or label from the hub, or exclude "
-        yield codes.NO_IDENTITY.at(position, message, hint + _them(without) + " with clusterSelector")
-    for value, names in sorted(owners.items()):
-        if len(names) > 1:
-            message = f"{_named(names)} have the same value {value} of the {kind} {key}"
-            hint = "correct the inventory, or compare with a claim or label that differs between clusters"
-            yield codes.SAME_IDENTITY.at(position, message, hint)
+        position = item.at(*_LABEL, kind)
+        if without := owners.pop(None, []):
+            them = "it" if len(without) == 1 else "them"
+            message = f"{_named(without)} without the {kind} {key}: {item.name} cannot score {them}"
+            hint = "run gitops-dsf import again, which takes this claim or label from the hub"
+            yield codes.NO_IDENTITY.at(position, message, f"{hint}, or exclude {them} with clusterSelector")
+        for value, names in sorted(owners.items()):
+            if len(names) > 1:
+                message = f"{_named(names)} have the same value {value} of the {kind} {key}"
+                hint = "correct the inventory, or compare with a claim or label that differs between clusters"
+                yield codes.SAME_IDENTITY.at(position, message, hint)
 
 
 def _named(clusters: list[str]) -> str:
     return f"{'cluster' if len(clusters) == 1 else 'clusters'} {names_text(clusters, most=NAMED)}"
-
-
-def _them(clusters: list[str]) -> str:
-    return "it" if len(clusters) == 1 else "them"

@@ -34,13 +34,11 @@ def settings_are_there(context: Context) -> Iterator[Diagnostic]:
 def the_repository_is_named(context: Context) -> Iterator[Diagnostic]:
     """The URL that `init` writes when it is given none leads nowhere."""
     repository = context.repository
-    if repository.value.spec.git.url == placeholder_url(repository.name):
-        yield codes.PLACEHOLDER_URL.at(
-            repository.at("spec", "git", "url"),
-            f"spec.git.url is {repository.value.spec.git.url}, which init wrote as an example: Argo CD finds"
-            " no repository there",
-            "write the URL that Argo CD clones",
-        )
+    url = repository.value.spec.git.url
+    if url == placeholder_url(repository.name):
+        example = "which init wrote as an example: Argo CD finds no repository there"
+        position, hint = repository.at("spec", "git", "url"), "write the URL that Argo CD clones"
+        yield codes.PLACEHOLDER_URL.at(position, f"spec.git.url is {url}, {example}", hint)
 
 
 @needs(SETTINGS)
@@ -51,12 +49,12 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
         return
     for section, image, _ in _images(context):
         if not _DIGEST.fullmatch(image):
-            name, field = image.partition("@")[0], dotted((*section, "image"))
-            yield codes.IMAGE_WITHOUT_DIGEST.at(
-                repository.at("spec", *section, "image"),
-                f"spec.requireImageDigests is true, but {field} is {image}, without a digest",
-                f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest",
+            name, place = image.partition("@")[0], (*section, "image")
+            message = f"spec.requireImageDigests is true, but {dotted(place)} is {image}, without a digest"
+            hint = (
+                f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest"
             )
+            yield codes.IMAGE_WITHOUT_DIGEST.at(repository.at("spec", *place), message, hint)
 
 
 @needs(SETTINGS)
@@ -66,10 +64,8 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
         return
     unset = {section: image for section, image, is_set in _images(context) if not is_set}
     if unset:
-        fields = [dotted((*section, "image")) for section in unset]
-        written = "; ".join(
-            f"{field}: REGISTRY/{image}" for field, image in zip(fields, unset.values(), strict=True)
-        )
+        fields = {dotted((*section, "image")): image for section, image in unset.items()}
+        written = "; ".join(f"{field}: REGISTRY/{image}" for field, image in fields.items())
         message = f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start"
         hint = f"build the images, push them to a registry of yours, and write {written}"
         yield codes.UNSET_IMAGE.at(context.repository.at("spec", *next(iter(unset))), message, hint)

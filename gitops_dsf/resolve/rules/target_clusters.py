@@ -37,11 +37,8 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """If masks exclude a scorer from every cluster, either the scorer is unused or a mask is too wide."""
     for name, clusters in context.target_clusters.items():
         scorer = context.complete[name]
-        if (
-            not clusters
-            and not scorer.spec.suspend
-            and context.inventory.selected(scorer.spec.cluster_selector)
-        ):
+        selected = context.inventory.selected(scorer.spec.cluster_selector)
+        if selected and not clusters and not scorer.spec.suspend:
             message = f"masks keep {name} off every cluster that its selector matches"
             hint = "remove the scorer, write suspend: true, or narrow the masks"
             yield codes.NOWHERE.at(scorer.position, message, hint)
@@ -50,17 +47,14 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
 @needs("ManagedClusterSet")
 def sets_exist(context: Context) -> Iterator[Diagnostic]:
     """The sets that a Placement chooses from must exist."""
-    sets: list[tuple[RankingItem | Item[RawPlacement], Path]] = [
-        *((item, ("spec", "placement", "clusterSets")) for item in context.declared.rankings),
-        *((item, ("spec", "clusterSets")) for item in context.declared.placements),
-    ]
-    for item, path in sets:
-        for place in item.document.items(*path):
+    known = {*context.inventory.sets, *BUILT_IN_SETS}
+    for item in (*context.declared.rankings, *context.declared.placements):
+        below = () if item.document.kind == "Placement" else ("placement",)
+        for place in item.document.items("spec", *below, "clusterSets"):
             name = value_at(item.document.data, place)
-            if isinstance(name, str) and not context.inventory.knows_set(name):
-                hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS])
+            if isinstance(name, str) and name not in known:
                 message = f"there is no ManagedClusterSet {name} in clusters/"
-                hint = hint or "write the set into clusters/, or name another"
+                hint = did_you_mean(name, known) or "write the set into clusters/, or name another"
                 yield codes.UNKNOWN_SET.at(item.at(*place), message, hint)
 
 
@@ -102,28 +96,23 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
         most = len(eligible(context, item))
         chosen = most if number is None else min(most, number)
         if chosen > PAGE_CLUSTERS:
-            hint = (
-                "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at most"
-                f" {PAGE_CLUSTERS} clusters"
-                if item.document.kind == "ScoredApplication"
-                else f"split it into ScoredPlacements of at most {PAGE_CLUSTERS} clusters, and let no"
-                " consumer delete on absence"
-            )
+            most_of = f"of at most {PAGE_CLUSTERS} clusters"
+            hint = f"split it into ScoredPlacements {most_of}, and let no consumer delete on absence"
+            if item.document.kind == "ScoredApplication":
+                keep = "keep moves.strategy MakeBeforeBreak or Keep"
+                hint = f"{keep}, or split it into applications {most_of}"
             yield _many(item.name, chosen, item.document.key_at(("spec", "placement")), hint)
     for placement in context.declared.placements:
         written = placement.value.spec.get("numberOfClusters")
         number = written if isinstance(written, int) and not isinstance(written, bool) else None
         clusters = choosable(context, placement)
         # If the clusters are not known, only the requested number is.
-        counts = [
-            count for count in (number, len(clusters) if clusters is not None else None) if count is not None
-        ]
+        known = None if clusters is None else len(clusters)
+        counts = [count for count in (number, known) if count is not None]
         if counts and min(counts) > PAGE_CLUSTERS:
             path = ("spec", "numberOfClusters" if number is not None else "clusterSets")
-            hint = (
-                f"split it into Placements of at most {PAGE_CLUSTERS} clusters, and let nothing that follows"
-                " it delete on absence"
-            )
+            hint = f"split it into Placements of at most {PAGE_CLUSTERS} clusters"
+            hint = f"{hint}, and let nothing that follows it delete on absence"
             yield _many(placement.name, min(counts), placement.document.key_at(path), hint)
 
 
@@ -138,24 +127,17 @@ def _many(name: str, count: int, position: Position, hint: str) -> Diagnostic:
 def eligible(context: Context, item: RankingItem) -> frozenset[str]:
     """Clusters that match the sets and the selector of a ranking."""
     rules = item.value.spec.placement
-    members = context.inventory.members(rules.cluster_sets)
-    return (
-        members
-        if rules.cluster_selector is None
-        else members & context.inventory.selected(rules.cluster_selector)
-    )
+    members, selector = context.inventory.members(rules.cluster_sets), rules.cluster_selector
+    return members if selector is None else members & context.inventory.selected(selector)
 
 
 def choosable(context: Context, item: Item[RawPlacement]) -> frozenset[str] | None:
     """Clusters by the Placement's sets and label selectors; None if claims, CEL or a mistake hide them."""
     spec = item.value.spec
     sets, predicates = spec.get("clusterSets"), spec.get("predicates") or []
-    if (
-        not isinstance(sets, list)
-        or not sets
-        or not all(isinstance(name, str) for name in sets)
-        or not isinstance(predicates, list)
-    ):
+    if not isinstance(sets, list) or not sets or not isinstance(predicates, list):
+        return None
+    if not all(isinstance(name, str) for name in sets):
         return None
     members = context.inventory.members(sets)
     if not predicates:
@@ -187,9 +169,27 @@ def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
 @needs("ManagedCluster", "DynamicScorer")
 def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     """A mask with a misspelt name has no effect."""
+    clusters = context.inventory.clusters
     for item, index, mask in _masks(context):
-        yield from _cluster(context, item, index, mask)
-        yield from _score(context, item, index, mask)
+        where: Path = ("spec", "masks", index)
+        yield from _score(context, item, where, mask.score_name)
+        if not clusters or masked_clusters(mask, context.inventory):
+            continue
+        name = mask.cluster_name
+        if name is None:
+            position = item.document.key_at((*where, "clusterSelector"))
+            message = "clusterSelector matches no cluster of the inventory"
+            yield codes.MATCHES_NOTHING.at(position, message, "correct the labels, or remove the mask")
+        elif is_glob(name):
+            message, hint = (
+                f"{name} matches no cluster of the inventory",
+                "correct the pattern, or remove the mask",
+            )
+            yield codes.MATCHES_NOTHING.at(item.at(*where, "clusterName"), message, hint)
+        else:
+            message = f"there is no ManagedCluster {name} in clusters/"
+            hint = did_you_mean(name, clusters) or "remove the mask, or import the cluster"
+            yield codes.UNKNOWN_CLUSTER.at(item.at(*where, "clusterName"), message, hint)
 
 
 def masks_are_written_once(context: Context) -> Iterator[Diagnostic]:
@@ -211,46 +211,23 @@ def _masks(context: Context) -> Iterator[tuple[Item[DynamicScoringConfig], int, 
             yield item, index, mask
 
 
-def _cluster(
-    context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask
-) -> Iterator[Diagnostic]:
-    if not context.inventory.clusters or masked_clusters(mask, context.inventory):
-        return
-    if mask.cluster_name is None:
-        position = item.document.key_at(("spec", "masks", index, "clusterSelector"))
-        message = "clusterSelector matches no cluster of the inventory"
-        yield codes.MATCHES_NOTHING.at(position, message, "correct the labels, or remove the mask")
-    elif is_glob(mask.cluster_name):
-        message = f"{mask.cluster_name} matches no cluster of the inventory"
-        position = item.at("spec", "masks", index, "clusterName")
-        yield codes.MATCHES_NOTHING.at(position, message, "correct the pattern, or remove the mask")
-    else:
-        message = f"there is no ManagedCluster {mask.cluster_name} in clusters/"
-        hint = (
-            did_you_mean(mask.cluster_name, context.inventory.clusters)
-            or "remove the mask, or import the cluster"
-        )
-        yield codes.UNKNOWN_CLUSTER.at(item.at("spec", "masks", index, "clusterName"), message, hint)
-
-
 def _score(
-    context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask
+    context: Context, item: Item[DynamicScoringConfig], where: Path, wanted: str
 ) -> Iterator[Diagnostic]:
-    names = {scorer.score_name for scorer in context.scorers.values() if scorer.score_name}
-    if any(matches(name, mask.score_name) for name in names):
+    scorers = context.scorers.values()
+    names = {scorer.score_name for scorer in scorers if scorer.score_name}
+    if any(matches(name, wanted) for name in names):
         return
-    open_names = any(
-        context.waits_for_lock(scorer) and not scorer.score_name for scorer in context.scorers.values()
-    )
+    open_names = any(context.waits_for_lock(scorer) and not scorer.score_name for scorer in scorers)
     if open_names and not context.locks_are_final:
         return  # the mask may be for a scorer whose score name is not known yet
-    position = item.at("spec", "masks", index, "scoreName")
+    position = item.at(*where, "scoreName")
     known = f"scores here: {names_text(sorted(names), most=8) or 'none'}"
-    if is_glob(mask.score_name):
-        yield codes.MATCHES_NOTHING.at(position, f"{mask.score_name} matches no score", known)
+    if is_glob(wanted):
+        yield codes.MATCHES_NOTHING.at(position, f"{wanted} matches no score", known)
         return
-    scorer = context.scorers.get(mask.score_name)
-    hint = did_you_mean(mask.score_name, names) or known
+    scorer = context.scorers.get(wanted)
+    hint = did_you_mean(wanted, names) or known
     if scorer is not None and scorer.score_name:
-        hint = f"{mask.score_name} is the scorer; its score is {scorer.score_name}"
-    yield codes.UNKNOWN_SCORE.at(position, f"there is no score {mask.score_name}", hint)
+        hint = f"{wanted} is the scorer; its score is {scorer.score_name}"
+    yield codes.UNKNOWN_SCORE.at(position, f"there is no score {wanted}", hint)

@@ -13,7 +13,6 @@ from gitops_dsf.argocd.gotemplate import Finding, Read, Trouble, check, reads, u
 from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
 from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
-from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
@@ -70,10 +69,10 @@ def texts_of(item: Item[ScoredApplication]) -> Iterator[Text]:
 def read_of_clusters(item: Item[ScoredApplication]) -> Iterator[tuple[Text, Mapping[Read, int]]]:
     """The texts without findings that read labels or claims, with the offset of each."""
     for text in texts_of(item):
-        if ("labels" in text.value or "claims" in text.value) and not check(text.value, GIVEN):
-            found = reads(text.value, GIVEN)
-            if found:
-                yield text, found
+        if not ("labels" in text.value or "claims" in text.value) or check(text.value, GIVEN):
+            continue
+        if found := reads(text.value, GIVEN):
+            yield text, found
 
 
 def cluster_parameters(context: Context, item: Item[ScoredApplication]) -> tuple[ClusterParameters, ...]:
@@ -123,60 +122,42 @@ def clusters_have_what_templates_read(context: Context) -> Iterator[Diagnostic]:
         if ranking is None or (context.inventory.clusters and not clusters):
             continue  # another rule tells
         for text, read in read_of_clusters(item):
-            yield from _Reader(context, item.name, clusters).lacks(text, read)
+            yield from _lacking(context, item.name, clusters, text, read)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """An application whose templates read labels or claims, and the clusters on which it may run."""
-
-    context: Context
-    name: str
-    clusters: frozenset[str]
-
-    def lacks(self, text: Text, read: Mapping[Read, int]) -> Iterator[Diagnostic]:
-        """Reports what a text reads, at offsets, and clusters lack."""
-        having = {each: self._described(each).carrying_any(each[1]) for each in read}
-        together: dict[tuple[Read, ...], list[str]] = {}
-        for name in sorted(self.clusters - frozenset.intersection(*having.values())):
-            together.setdefault(tuple(each for each in read if name not in having[each]), []).append(name)
-        found: dict[tuple[int, Read], list[str]] = {}
-        for lacking, names in together.items():
-            for finding in check(text.value, GIVEN, lacking):
-                if finding.lacks is not None:
-                    found.setdefault((finding.offset, finding.lacks), []).extend(names)
-        nowhere = {each for each in read if self.clusters.isdisjoint(having[each])}
-        for (offset, each), names in found.items():
-            if each not in nowhere:
-                yield codes.CLUSTER_LACKS.at(_at(text, offset), *self._some(each, names))
-        for each in sorted(nowhere):
-            is_written = not self.clusters or any(each == told for _, told in found)
-            severity = Severity.ERROR if is_written else Severity.WARNING
-            yield codes.CLUSTER_LACKS.at(_at(text, read[each]), *self._all(each), severity=severity)
-
-    def _described(self, read: Read) -> LabelIndex[str]:
-        return self.context.inventory.described_by(read[0])
-
-    def _some(self, read: Read, names: list[str]) -> tuple[str, str]:
-        """Message and hint about something that these clusters lack."""
-        first = min(names)
-        file = next(each.position.file for each in self.context.declared.clusters if each.name == first)
-        who = (
-            f"{first} ({file}) and {len(names) - 1} more have" if len(names) > 1 else f"{first} ({file}) has"
-        )
-        message = f"{who} no {_NOUNS[read[0]]} {read[1]}, and {self.name} may run there"
-        return message, f'add it, or write {{{{ {_written(read)} | default "VALUE" }}}}'
-
-    def _all(self, read: Read) -> tuple[str, str]:
-        """Message and hint about something that every cluster lacks."""
-        noun, key = _NOUNS[read[0]], read[1]
-        if not self.clusters:
-            message = f"clusters/ holds no ManagedCluster, so nobody knows the {noun} {key}"
-            return message, "run gitops-dsf import --context HUB, or write clusters/*.yaml"
-        labels = self._described(read).labels
-        known = sorted({each for name in self.clusters for each in labels[name]})
+def _lacking(
+    context: Context, app: str, clusters: frozenset[str], text: Text, read: Mapping[Read, int]
+) -> Iterator[Diagnostic]:
+    """Reports what a text of an application reads, at offsets, and clusters on which it may run lack."""
+    described = context.inventory.described_by
+    having = {(kind, key): described(kind).carrying_any(key) for kind, key in read}
+    together: dict[tuple[Read, ...], list[str]] = {}
+    for name in sorted(clusters - frozenset.intersection(*having.values())):
+        together.setdefault(tuple(each for each in read if name not in having[each]), []).append(name)
+    found: dict[tuple[int, Read], list[str]] = {}
+    for lacking, names in together.items():
+        for finding in check(text.value, GIVEN, lacking):
+            if finding.lacks is not None:
+                found.setdefault((finding.offset, finding.lacks), []).extend(names)
+    nowhere = {each for each in read if clusters.isdisjoint(having[each])}
+    for (offset, each), names in found.items():
+        if each not in nowhere:
+            first = min(names)
+            file = next(item.position.file for item in context.declared.clusters if item.name == first)
+            who = f"{first} ({file}) and {len(names) - 1} more have" if names[1:] else f"{first} ({file}) has"
+            message = f"{who} no {_NOUNS[each[0]]} {each[1]}, and {app} may run there"
+            hint = f'add it, or write {{{{ {_written(each)} | default "VALUE" }}}}'
+            yield codes.CLUSTER_LACKS.at(_at(text, offset), message, hint)
+    for kind, key in sorted(nowhere):
+        is_written = not clusters or any((kind, key) == told for _, told in found)
+        message = f"no cluster on which {app} may run has the {_NOUNS[kind]} {key}"
+        known = sorted({each for name in clusters for each in described(kind).labels[name]})
         hint = did_you_mean(key, known) or (f"there are {names_text(known)}" if known else "add it to them")
-        return f"no cluster on which {self.name} may run has the {noun} {key}", hint
+        if not clusters:
+            message = f"clusters/ holds no ManagedCluster, so nobody knows the {_NOUNS[kind]} {key}"
+            hint = "run gitops-dsf import --context HUB, or write clusters/*.yaml"
+        severity = Severity.ERROR if is_written else Severity.WARNING
+        yield codes.CLUSTER_LACKS.at(_at(text, read[kind, key]), message, hint, severity=severity)
 
 
 def _written(read: Read) -> str:
@@ -258,10 +239,8 @@ def _told(finding: Finding, position: Position) -> Diagnostic:
     if finding.trouble is not Trouble.PARAMETER:
         return _CODES[finding.trouble].at(position, finding.message, finding.hint)
     if finding.name == ".score":
-        message = (
-            "OCM writes no score into a decision: Argo CD generates nothing, and with a score every change"
-        )
-        message = f"{message} of it would update the Application"
+        every = "with a score every change of it would update the Application"
+        message = f"OCM writes no score into a decision: Argo CD generates nothing, and {every}"
         return codes.SCORE_IN_TEMPLATE.at(position, message, "leave the score out of the template")
     hint = did_you_mean(finding.name, finding.known)
     if finding.name == ".metadata" and ".labels" in finding.known:
@@ -292,8 +271,8 @@ def _options(document: Document, spec: Mapping[str, Any]) -> Iterator[Diagnostic
     options = spec.get("goTemplateOptions")
     for index, option in enumerate(options if isinstance(options, list) else ()):
         if isinstance(option, str) and option not in OPTIONS:
-            yield codes.GO_TEMPLATE.at(
-                document.at(("spec", "goTemplateOptions", index)),
-                f"{option} is no option of Go's templates: Argo CD's controller fails at this ApplicationSet",
-                did_you_mean(option, OPTIONS) or "write missingkey=error",
-            )
+            position = document.at(("spec", "goTemplateOptions", index))
+            message = f"{option} is no option of Go's templates"
+            message = f"{message}: Argo CD's controller fails at this ApplicationSet"
+            hint = did_you_mean(option, OPTIONS) or "write missingkey=error"
+            yield codes.GO_TEMPLATE.at(position, message, hint)

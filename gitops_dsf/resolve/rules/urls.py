@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_of, is_in_cluster, is_local
-from gitops_dsf.repository.load import Document, Path, texts_in
+from gitops_dsf.repository.load import Path, texts_in
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import CLONABLE
 from gitops_dsf.resolve.context import Context, needs
@@ -30,30 +30,20 @@ _VALUE = re.compile(
 
 def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """Arguments go to every cluster, annotations and applications to the hub, and all into git."""
-    for document in (*_documents(context), *context.declared.broken):
+    declared = context.declared
+    items = (
+        *(*declared.scorers, *declared.applications, *declared.scored_placements),
+        *(*declared.application_sets, *declared.locks, *declared.metric_sources),
+        *(() if declared.repository is None else (declared.repository,)),
+    )
+    for document in (*(item.document for item in items), *declared.broken):
         hint = "put it into a Secret that the application reads on its cluster"
         if document.kind in {"DynamicScorer", "MetricSource", "ScorerLock"}:
-            hint = (
-                "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring"
-                " API hold it"
-            )
+            hint = "put it into a Secret on the spoke and name it with auth.tokenSecretRef"
+            hint = f"{hint}, or let the scoring API hold it"
         for path, value in texts_in(document.data):
             if _is_suspect(path, value) or _VALUE.search(value):
                 yield codes.SECRET_IN_YAML.at(document.at(path), f"{dotted(path)} looks like a secret", hint)
-
-
-def _documents(context: Context) -> Iterator[Document]:
-    declared = context.declared
-    for item in (
-        *declared.scorers,
-        *declared.applications,
-        *declared.scored_placements,
-        *declared.application_sets,
-        *declared.locks,
-        *declared.metric_sources,
-        *(() if declared.repository is None else (declared.repository,)),
-    ):
-        yield item.document
 
 
 def _is_suspect(path: Path, value: str) -> bool:
@@ -95,9 +85,8 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.scorers.values():
         declared, spec = scorer.declared, scorer.spec
         if declared.document.has(("spec", "configURL")) and not spec.scored_by_query:
-            yield from _endpoint(
-                spec.config_url, partial(declared.at, "spec", "configURL"), "configURL", query_allowed=True
-            )
+            at = partial(declared.at, "spec", "configURL")
+            yield from _endpoint(spec.config_url, at, "configURL", query_allowed=True)
         for section, part, example in (
             ("source", spec.source, QUERY_PATH),
             ("scoring", spec.scoring, SCORING_PATH),
@@ -146,11 +135,8 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
                 continue
             known = ("https", "http", "ssh", "oci")
             close = did_you_mean(scheme, known) if separator and scheme not in known else ""
-            hint = (
-                f"{close.removesuffix('?')}://{rest}?"
-                if close
-                else "write https://host/owner/repository.git, or git@host:owner/repository.git"
-            )
+            hint = "write https://host/owner/repository.git, or git@host:owner/repository.git"
+            hint = f"{close.removesuffix('?')}://{rest}?" if close else hint
             position = item.at(*place, "repoURL")
             yield codes.REPOSITORY_URL.at(position, f"{url} is nothing that Argo CD could fetch", hint)
 
@@ -207,9 +193,8 @@ def _endpoint(
         return
     secret = any(names_a_secret(key) and value for key, value in parse_qsl(parts.query))
     if parts.username is not None or secret:
-        yield _credentials(
-            name, position(), "put a token into a Secret on the spoke and name it with auth.tokenSecretRef"
-        )
+        hint = "put a token into a Secret on the spoke and name it with auth.tokenSecretRef"
+        yield _credentials(name, position(), hint)
     if not query_allowed and (parts.query or parts.fragment):
         message = f"{name}: a host URL has no query or fragment"
         yield codes.BAD_URL.at(position(), message, "write scheme, host, port and at most a path")
