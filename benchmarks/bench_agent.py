@@ -8,6 +8,7 @@ Markdown table; exits with 1 when a figure misses its goal.
 
 import asyncio
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.measure import Figure, memory, options, shown
+from benchmarks.measure import Figure, allocator, memory, options, shown
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.hub import ScoreHub, kubeconfig
 from tests.support.agent.process import agent
@@ -170,6 +171,7 @@ BENCHES = {bench.__name__: bench for bench in (cycle, scrape, blocks, rest)}
 def main() -> int:
     """Runs and prints."""
     chosen = options(__doc__, only=sorted(BENCHES)).only
+    os.environ.update(allocator("agent"))
     return shown(figure for name in chosen or BENCHES for figure in measured(name))
 
 

@@ -9,13 +9,14 @@ eight hostile ones. Prints a Markdown table; exits with 1 when a figure misses i
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from benchmarks.measure import Figure, memory, options, shown
+from benchmarks.measure import Figure, allocator, memory, options, shown
 from tests.support.agent.http import HttpFake, scores
 from tests.support.agent.running import ConfigMapVolume, entry
 from tests.support.hostile import KINDS, hostile
@@ -122,6 +123,7 @@ def figures(kinds: Sequence[str], seconds: float) -> Iterator[Figure]:
 
 def main() -> int:
     flags = options(__doc__, only=["nobody", *KINDS], seconds=20.0)
+    os.environ.update(allocator("agent"))
     return shown(figures(flags.only or ["nobody", *KINDS], flags.seconds))
 
 

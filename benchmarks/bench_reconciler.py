@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import fleet
-from benchmarks.measure import Figure, memory, options, shown
+from benchmarks.measure import Figure, allocator, memory, options, shown
 from tests.support.agent.hub import kubeconfig
 
 MEMORY = 400
@@ -28,12 +28,6 @@ MEMORY = 400
 MOVES = 30
 """Paced moves that are followed before memory is measured."""
 RELISTS = 8
-ALLOCATOR = dict(
-    word.split("=")
-    for word in Path("images/reconciler.Containerfile").read_text(encoding="utf-8").split()
-    if word.startswith("MALLOC_")
-)
-"""As in the image."""
 LOOK = 60
 """Seconds for which CPU is counted: six looks at what expired."""
 
@@ -114,7 +108,7 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "gitops_dsf", "reconcile", f"--kubeconfig={config}"]
     command += [f"--config={folder}/fleet/gitops-dsf.yaml", f"--metrics-address=127.0.0.1:{port}"]
-    environment = {**os.environ, **ALLOCATOR}
+    environment = {**os.environ, **allocator("reconciler")}
     with (
         (folder / "log").open("wb") as log,
         subprocess.Popen(command, stderr=log, env=environment) as process,

@@ -15,6 +15,12 @@ COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
 """Programs are measured as they are installed: compiled."""
 
 
+def allocator(image: str) -> dict[str, str]:
+    """The environment variables of the allocator that an image has."""
+    words = Path(f"images/{image}.Containerfile").read_text(encoding="utf-8").split()
+    return dict(word.split("=") for word in words if word.startswith("MALLOC_"))
+
+
 @dataclass(frozen=True)
 class Figure:
     """One measured number against its goal, the smaller the better. Without a goal it is only shown."""

@@ -2,9 +2,8 @@
 
 import asyncio
 import ssl
-from asyncio import selector_events
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -24,7 +23,7 @@ ERROR_BODY_LIMIT: Final = 64 * 1024
 """Bytes of an error answer that are read for the message."""
 SCORES_PART: Final = 4
 """The answer of a scoring API may have this part of the bytes of a source's."""
-CHUNK: Final = 512 << 10
+CHUNK: Final = 256 << 10
 """Bytes per read and write: each costs about 50 Python calls. A connection holds up to five of them."""
 
 Body = bytes | bytearray | memoryview
@@ -78,12 +77,9 @@ class Answer:
 
 
 def use_large_reads() -> None:
-    """Makes asyncio and httpcore read CHUNK bytes at a time, for the whole process: a quarter less CPU for 20
-    MB. Nothing else sets these sizes (256 and 64 KiB).
+    """Makes httpcore read CHUNK bytes at a time, as asyncio does, instead of 64 KiB, for the whole process.
+    The size is a class constant without another way to set it.
     """
-    # The name is private. If a future Python does not have it, answers are only read in smaller pieces.
-    with suppress(AttributeError):
-        selector_events._SelectorTransport.max_size = CHUNK  # type: ignore[attr-defined]  # noqa: SLF001
     httpcore.AsyncHTTP11Connection.READ_NUM_BYTES = CHUNK
 
 
