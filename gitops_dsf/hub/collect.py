@@ -8,16 +8,8 @@ from typing import Any, Final, NoReturn, TypeVar
 import msgspec
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from gitops_dsf.hub import snapshotfile
+from gitops_dsf.hub import objects, snapshotfile
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.objects import (
-    ManagedCluster,
-    ManagedClusterSet,
-    ManagedClusterSetBinding,
-    ManagedClusterSpec,
-    ManagedClusterStatus,
-    PlacementDecision,
-)
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
@@ -95,17 +87,20 @@ def collect(
     return collector.snapshot(origin)
 
 
-def whole(cluster: ManagedCluster) -> ManagedCluster:
+def whole(cluster: objects.ManagedCluster) -> objects.ManagedCluster:
     """Marks absent labels, taints and claims as known to be empty: an API server gave the object."""
     metadata = cluster.metadata
     if metadata.labels is None:
         metadata = msgspec.structs.replace(metadata, labels={})
-    spec, status = cluster.spec or ManagedClusterSpec(), cluster.status or ManagedClusterStatus()
+    spec, status = (
+        cluster.spec or objects.ManagedClusterSpec(),
+        cluster.status or objects.ManagedClusterStatus(),
+    )
     if spec.taints is None:
         spec = msgspec.structs.replace(spec, taints=())
     if status.cluster_claims is None:
         status = msgspec.structs.replace(status, cluster_claims=())
-    return ManagedCluster(metadata, spec, status)
+    return objects.ManagedCluster(metadata, spec, status)
 
 
 class _Collector:
@@ -116,9 +111,9 @@ class _Collector:
         self._skipped = 0
         self._unreadable: list[str] = []
         self._scores: dict[str, dict[str, Score]] = {}
-        self._decisions: dict[tuple[str, str], PlacementDecision] = {}
-        self._clusters: dict[str, ManagedCluster] = {}
-        self._sets: dict[str, ManagedClusterSet] = {}
+        self._decisions: dict[tuple[str, str], objects.PlacementDecision] = {}
+        self._clusters: dict[str, objects.ManagedCluster] = {}
+        self._sets: dict[str, objects.ManagedClusterSet] = {}
         self._bindings: set[tuple[str, str]] = set()
         self._observed: list[datetime] = []
 
@@ -129,15 +124,15 @@ class _Collector:
             case "AddOnPlacementScore":
                 self._score(document)
             case "PlacementDecision":
-                self._decision(_read(document, PlacementDecision), document)
+                self._decision(_read(document, objects.PlacementDecision), document)
             case "ManagedCluster":
-                found = whole(_read(document, ManagedCluster))
+                found = whole(_read(document, objects.ManagedCluster))
                 _put(self._clusters, found.metadata.name, found, place)
             case "ManagedClusterSet":
-                item = _read(document, ManagedClusterSet)
+                item = _read(document, objects.ManagedClusterSet)
                 _put(self._sets, item.metadata.name, item, place)
             case "ManagedClusterSetBinding":
-                binding = _read(document, ManagedClusterSetBinding)
+                binding = _read(document, objects.ManagedClusterSetBinding)
                 self._bindings.add((_namespace(binding.metadata.namespace, document), binding.metadata.name))
             case "HubSnapshot":
                 self._part(document)
@@ -212,7 +207,7 @@ class _Collector:
                 _twice(f"AddOnPlacementScore {cluster}/{name}", place)
         return scores
 
-    def _decision(self, found: PlacementDecision, document: Document) -> None:
+    def _decision(self, found: objects.PlacementDecision, document: Document) -> None:
         namespace = _namespace(found.metadata.namespace, document)
         _put(self._decisions, (namespace, found.metadata.name), found, document.place)
 

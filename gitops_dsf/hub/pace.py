@@ -12,13 +12,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from gitops_dsf.hub.objects import (
-    AddOnCoordinate,
-    Placement,
-    PrioritizerConfig,
-    PrioritizerPolicy,
-    ScoreCoordinate,
-)
+from gitops_dsf.hub import objects
 
 PACE_ANNOTATION: Final = "gitops-dsf.io/pace"
 """On a Placement: a `PacedRanking` as JSON."""
@@ -88,21 +82,22 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
         return max((each.delay + each.range for each in self.terms), default=0.0)
 
 
-def paced_ranking(item: Placement) -> PacedRanking | None:
+def paced_ranking(item: objects.Placement) -> PacedRanking | None:
     """None if it is not paced. Raises msgspec.DecodeError if the annotation is none of ours."""
     text = item.metadata.annotation(PACE_ANNOTATION)
     return msgspec.json.decode(text, type=PacedRanking) if text else None
 
 
-def as_written(item: Placement, ranking: PacedRanking) -> Placement:
+def as_written(item: objects.Placement, ranking: PacedRanking) -> objects.Placement:
     """The Placement with the weights and the stickiness that people wrote."""
     terms = [
-        PrioritizerConfig(
-            ScoreCoordinate("AddOn", "", AddOnCoordinate(each.resource, each.dimension)), each.weight
+        objects.PrioritizerConfig(
+            objects.ScoreCoordinate("AddOn", "", objects.AddOnCoordinate(each.resource, each.dimension)),
+            each.weight,
         )
         for each in ranking.terms
     ]
     if ranking.steady:
-        terms.append(PrioritizerConfig(ScoreCoordinate("BuiltIn", "Steady"), ranking.steady))
-    policy = PrioritizerPolicy("Exact", tuple(terms))
+        terms.append(objects.PrioritizerConfig(objects.ScoreCoordinate("BuiltIn", "Steady"), ranking.steady))
+    policy = objects.PrioritizerPolicy("Exact", tuple(terms))
     return msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, prioritizer_policy=policy))

@@ -1,6 +1,7 @@
 """DynamicScorers as the hub has them. Rendered ones have every default written out; others may not."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -163,14 +164,6 @@ class ScorerSpec(
     scoring: Endpoint = Endpoint()
 
 
-class _SyncedParams(Struct, frozen=True):
-    params: Params = Params()
-
-
-class _Synced(Struct, frozen=True):
-    scoring: _SyncedParams = _SyncedParams()
-
-
 def counted_span(published: tuple[int, int], default_score: int | None) -> tuple[int, int]:
     """The lowest and highest score that OCM can count. A missing score counts as 0."""
     values = (*published, default_score or 0, 0)
@@ -261,10 +254,8 @@ class DynamicScorer(Object, frozen=True):
         """Conditions that can be decoded."""
         found = []
         for item in self.status.get("conditions") or ():
-            try:
+            with suppress(msgspec.ValidationError):
                 found.append(msgspec.convert(item, Condition))
-            except msgspec.ValidationError:
-                continue
         return tuple(found)
 
     def condition(self, kind: str) -> Condition:
@@ -279,8 +270,9 @@ class DynamicScorer(Object, frozen=True):
 
     @property
     def _synced(self) -> Params:
+        scoring = self.last_synced.get("scoring")
         try:
-            return msgspec.convert(self.last_synced, _Synced).scoring.params
+            return msgspec.convert(scoring.get("params") if isinstance(scoring, dict) else {}, Params)
         except msgspec.ValidationError:
             return Params()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -79,10 +80,8 @@ def label_key_error(key: str) -> str | None:
     """Why a text is not a label key; None if it is one."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix or not _NAME.match(name) or len(name) > _LONGEST:
-        return (
-            "a valid label key must be a name of at most 63 characters with an optional DNS subdomain prefix"
-            " and '/'"
-        )
+        valid = "a name of at most 63 characters with an optional DNS subdomain prefix and '/'"
+        return f"a valid label key must be {valid}"
     if slash and (not _SUBDOMAIN.match(prefix) or len(prefix) > _LONGEST_PREFIX):
         return "prefix part must be a lowercase RFC 1123 subdomain"
     return None
@@ -90,19 +89,15 @@ def label_key_error(key: str) -> str | None:
 
 def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
     problems = []
-    bad_key = label_key_error(key)
-    if bad_key:
+    if bad_key := label_key_error(key):
         problems.append(f'key: Invalid value: "{key}": {bad_key}')
     if operator in ("In", "NotIn") and not values:
         problems.append("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")
     if operator in ("Exists", "DoesNotExist") and values:
-        problems.append(
-            f"values: Invalid value: {json.dumps(values)}: values set must be empty for exists and does not"
-            " exist"
-        )
+        must = "values set must be empty for exists and does not exist"
+        problems.append(f"values: Invalid value: {json.dumps(values)}: {must}")
     for index, value in enumerate(values):
-        bad_value = label_value_error(value)
-        if bad_value:
+        if bad_value := label_value_error(value):
             problems.append(f'values[{index}][{key}]: Invalid value: "{value}": {bad_value}')
     if problems:
         raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
@@ -172,10 +167,10 @@ class LabelIndex(Generic[K]):
         """Names with this label, by value."""
         indexed = self._by_key.get(key)
         if indexed is None:
-            found: dict[str, list[K]] = {}
+            found = defaultdict[str, list[K]](list)
             for position, mapping in self.labels.items():
                 if key in mapping:
-                    found.setdefault(mapping[key], []).append(position)
+                    found[mapping[key]].append(position)
             indexed = self._by_key[key] = {value: frozenset(positions) for value, positions in found.items()}
         return indexed
 

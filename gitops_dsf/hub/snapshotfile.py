@@ -8,15 +8,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from gitops_dsf.hub import objects
 from gitops_dsf.hub.metadata import Metadata, Timestamp, in_utc, problem_of, timestamp
-from gitops_dsf.hub.objects import (
-    ClusterClaim,
-    ManagedCluster,
-    ManagedClusterSpec,
-    ManagedClusterStatus,
-    Resources,
-    Taint,
-)
 from gitops_dsf.hub.scores import Interner, Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 
@@ -61,10 +54,10 @@ class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """What is known of a ManagedCluster. An absent section is not known; an empty one is known."""
 
     labels: dict[str, str] | None = None
-    taints: tuple[Taint, ...] | None = None
+    taints: tuple[objects.Taint, ...] | None = None
     claims: dict[str, str] | None = None
-    allocatable: Resources | None = None
-    capacity: Resources | None = None
+    allocatable: objects.Resources | None = None
+    capacity: objects.Resources | None = None
 
 
 Table = dict[Name, ScoreEntry]
@@ -141,15 +134,17 @@ class _Head(Struct, frozen=True, rename="camel"):
     api_version: Any = None
 
 
-def cluster(name: str, entry: ClusterEntry) -> ManagedCluster:
+def cluster(name: str, entry: ClusterEntry) -> objects.ManagedCluster:
     """Returns the ManagedCluster of an entry."""
     claims = None
     if entry.claims is not None:
-        claims = tuple(ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))
-    return ManagedCluster(
+        claims = tuple(objects.ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))
+    return objects.ManagedCluster(
         Metadata(name, labels=entry.labels),
-        ManagedClusterSpec(taints=entry.taints),
-        ManagedClusterStatus(cluster_claims=claims, allocatable=entry.allocatable, capacity=entry.capacity),
+        objects.ManagedClusterSpec(taints=entry.taints),
+        objects.ManagedClusterStatus(
+            cluster_claims=claims, allocatable=entry.allocatable, capacity=entry.capacity
+        ),
     )
 
 
@@ -204,8 +199,8 @@ def _rows(rows: Iterable[str]) -> str:
     return ",\n".join(rows)
 
 
-def _cluster_entry(known: ManagedCluster) -> dict[str, Any]:
-    spec, status = known.spec or ManagedClusterSpec(), known.status or ManagedClusterStatus()
+def _cluster_entry(known: objects.ManagedCluster) -> dict[str, Any]:
+    spec, status = known.spec or objects.ManagedClusterSpec(), known.status or objects.ManagedClusterStatus()
     claims = None if status.cluster_claims is None else known.claims
     entry = {
         "labels": known.metadata.labels,

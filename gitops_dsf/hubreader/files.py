@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,7 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
         more = [f"and {len(broken) - _SHOWN} more"] if len(broken) > _SHOWN else []
         raise SnapshotError("\n  ".join([*lines, *more]))
     for document in loaded.documents:
-        place = f"{file}:{document.start[0]}"
-        yield from _json(msgspec.json.encode(document.data), place=place)
+        yield from _json(msgspec.json.encode(document.data), place=f"{file}:{document.start[0]}")
 
 
 def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0) -> Iterator[Document]:
@@ -72,10 +72,9 @@ def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: in
         except msgspec.ValidationError as error:
             msg = f"{place}: items of a {kind} must be a list"
             raise SnapshotError(msg) from error
+        of = kind.removesuffix("List")
         for index, item in enumerate(items or ()):
-            yield from _json(
-                item, place=f"{place}: items[{index}]", item_of=kind.removesuffix("List"), level=level + 1
-            )
+            yield from _json(item, place=f"{place}: items[{index}]", item_of=of, level=level + 1)
         return
     yield Document(place=place, kind=kind, text=text)
 
@@ -91,13 +90,8 @@ def from_contents(
     contents: Iterable[tuple[str, bytes]], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
     """Reads contents with their paths; only scores with these names, if given. Raises SnapshotError."""
-    found = (
-        document
-        for path, content in contents
-        if path.endswith(SUFFIXES)
-        for document in documents(content, file=path)
-    )
-    return collect(found, origin=origin, resources=resources)
+    read = (documents(content, file=path) for path, content in contents if path.endswith(SUFFIXES))
+    return collect(chain.from_iterable(read), origin=origin, resources=resources)
 
 
 def _folder(root: Path) -> Iterator[Document]:

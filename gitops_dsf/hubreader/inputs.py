@@ -12,35 +12,14 @@ from dsf_wire import scorename
 from dsf_wire.constants import ADDON_NAME, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.ownership import FieldsOwner
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub import objects
+from gitops_dsf.hub import resources as api
 from gitops_dsf.hub.applications import read_application, read_application_set
 from gitops_dsf.hub.collect import unreadable
 from gitops_dsf.hub.collect import whole as whole_cluster
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, MOVES_CONFIGMAP
-from gitops_dsf.hub.objects import (
-    ManagedCluster,
-    ManagedClusterAddOn,
-    ManagedClusterSet,
-    ManagedClusterSetBinding,
-    Placement,
-    PlacementDecision,
-)
 from gitops_dsf.hub.pace import PACE_ANNOTATION
-from gitops_dsf.hub.resources import (
-    ADDONS,
-    APPLICATION_SETS,
-    APPLICATIONS,
-    BINDINGS,
-    CLUSTER_SETS,
-    CLUSTERS,
-    DECISIONS,
-    PLACEMENTS,
-    SCORERS,
-    SCORES,
-    Resource,
-    Unread,
-    Why,
-)
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, OwnedScore, Score, other_managers
 from gitops_dsf.hub.snapshot import Snapshot
@@ -61,10 +40,8 @@ def observe(
     resources: frozenset[str] | None = None,
     moves_in: str | None = None,
 ) -> Snapshot:
-    """Reads the current state of a hub. If `resources` is given, reads only scores with these names.
-    `moves_in`: the namespace of the ConfigMap with paced moves; None leaves it out.
-
-    Raises HubError when the kubeconfig, the hub or the permissions do not allow it.
+    """Reads the state of a hub; only scores with these names, if given. Raises HubError. `moves_in`: the
+    namespace of the ConfigMap with paced moves; None leaves it out.
     """
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         parts = _Parts()
@@ -72,7 +49,7 @@ def observe(
         moves = hub.find(_configmaps(moves_in), MOVES_CONFIGMAP) if moves_in is not None else None
         for part in parts.unread.values():
             raise HubError(hub.lacks(part))
-        if isinstance(moves, Unread):
+        if isinstance(moves, api.Unread):
             raise HubError(hub.lacks(moves))
         return snapshot if moves is None else replace(snapshot, moves=moves.get("data"))
 
@@ -80,14 +57,10 @@ def observe(
 def read_inputs(
     hub: Hub, *, hub_namespace: str, argocd_namespace: str, only: Filter | None = None, owners: bool = False
 ) -> Inputs:
-    """Reads a hub. Reads only the scores that a view of `only` shows. `owners`: also reads which other
-    programs write scores.
-
-    Raises HubError when the hub does not answer, or is no hub.
-    """
+    """Reads what a view of `only` shows; with `owners` also who else writes scores. Raises HubError."""
     parts = _Parts()
-    scorers = parts.take(Part.SCORERS, hub.read(SCORERS.within(hub_namespace), as_type(DynamicScorer)))
-    placements = parts.take(Part.PLACEMENTS, hub.read(PLACEMENTS, as_type(Placement)))
+    scorers = parts.take(Part.SCORERS, hub.read(api.SCORERS.within(hub_namespace), as_type(DynamicScorer)))
+    placements = parts.take(Part.PLACEMENTS, hub.read(api.PLACEMENTS, as_type(objects.Placement)))
     needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
     scores = _Scores(needed=needed, resources={item.resource for item in scorers}, owners=owners)
     snapshot = _snapshot(hub, parts, scores)
@@ -97,21 +70,26 @@ def read_inputs(
     # Only fleets with a pace need the right.
     paced = any(item.metadata.annotation(PACE_ANNOTATION) for item in placements)
     moves = _moves(hub.find(settings, MOVES_CONFIGMAP), settings) if paced else ()
-    applications = hub.read(APPLICATIONS.within(argocd_namespace), read_application, labels=APPLICATION_LABEL)
+    applications = hub.read(
+        api.APPLICATIONS.within(argocd_namespace), read_application, labels=APPLICATION_LABEL
+    )
     return Inputs(
         snapshot=snapshot,
         now=hub.now(),
         scorers=scorers,
         placements=placements,
         application_sets=parts.take(
-            Part.APPLICATION_SETS, hub.read(APPLICATION_SETS.within(argocd_namespace), read_application_set)
+            Part.APPLICATION_SETS,
+            hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set),
         ),
         applications=parts.take(Part.APPLICATIONS, applications),
         addons={
             item.cluster: item
             for item in parts.take(
                 Part.ADDONS,
-                hub.read(ADDONS, as_type(ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True),
+                hub.read(
+                    api.ADDONS, as_type(objects.ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True
+                ),
             )
         },
         masks=parts.take(Part.MASKS, masks),
@@ -126,12 +104,12 @@ def read_inputs(
 
 def _snapshot(hub: Hub, parts: "_Parts", scores: "_Scores") -> Snapshot:
     """Raises HubError when the hub does not answer, or is no hub."""
-    clusters = parts.take(Part.CLUSTERS, hub.read(CLUSTERS, as_type(ManagedCluster)))
-    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
+    clusters = parts.take(Part.CLUSTERS, hub.read(api.CLUSTERS, as_type(objects.ManagedCluster)))
+    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is api.Why.NOT_INSTALLED:
         raise HubError(hub.lacks(unread))
-    sets = parts.take(Part.SETS, hub.read(CLUSTER_SETS, as_type(ManagedClusterSet)))
-    bindings = parts.take(Part.BINDINGS, hub.read(BINDINGS, as_type(ManagedClusterSetBinding)))
-    decisions = parts.take(Part.DECISIONS, hub.read(DECISIONS, as_type(PlacementDecision)))
+    sets = parts.take(Part.SETS, hub.read(api.CLUSTER_SETS, as_type(objects.ManagedClusterSet)))
+    bindings = parts.take(Part.BINDINGS, hub.read(api.BINDINGS, as_type(objects.ManagedClusterSetBinding)))
+    decisions = parts.take(Part.DECISIONS, hub.read(api.DECISIONS, as_type(objects.PlacementDecision)))
     if (missing := scores.read(hub)) is not None:
         parts.unread[Part.SCORES] = missing
     return Snapshot(
@@ -181,14 +159,14 @@ class _Scores:
         self.unowned: list[tuple[str, str]] = []
         self.contested: list[tuple[str, str, str]] = []
 
-    def read(self, hub: Hub) -> Unread | None:
+    def read(self, hub: Hub) -> api.Unread | None:
         """A few names are read one by one. Returns why a list could not be read."""
         names, needed = [""], self._needed
-        if needed is not None and len(needed) <= BY_NAME and (total := hub.count(SCORES)) is not None:
+        if needed is not None and len(needed) <= BY_NAME and (total := hub.count(api.SCORES)) is not None:
             names, self.skipped = sorted(needed), total
         for name in names:
-            found = hub.read(SCORES, self._take, of=self._page, name=name)
-            if isinstance(found, Unread):
+            found = hub.read(api.SCORES, self._take, of=self._page, name=name)
+            if isinstance(found, api.Unread):
                 return found
             if name:
                 self.skipped = max(0, self.skipped - len(self.tables.get(name, ())))
@@ -232,21 +210,21 @@ class _Parts:
     """Collects what could not be read."""
 
     def __init__(self) -> None:
-        self.unread: dict[Part, Unread] = {}
+        self.unread: dict[Part, api.Unread] = {}
 
-    def take(self, part: Part, found: tuple[T, ...] | Unread) -> tuple[T, ...]:
-        if isinstance(found, Unread):
+    def take(self, part: Part, found: tuple[T, ...] | api.Unread) -> tuple[T, ...]:
+        if isinstance(found, api.Unread):
             self.unread[part] = found
             return ()
         return found
 
 
-def _configmaps(namespace: str) -> Resource:
-    return Resource(plural="configmaps", namespace=namespace)
+def _configmaps(namespace: str) -> api.Resource:
+    return api.Resource(plural="configmaps", namespace=namespace)
 
 
-def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] | Unread:
-    if isinstance(found, Unread):
+def _masks(found: Object | api.Unread | None, where: api.Resource) -> tuple[Mask, ...] | api.Unread:
+    if isinstance(found, api.Unread):
         return found
     lacks = "it is not there" if found is None else f"it has no key {MASKS_KEY}"
     detail = f"{lacks}, so a masked score is shown as missing"
@@ -256,22 +234,24 @@ def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] |
         masks, detail = None, f"{MASKS_KEY} is not a list of masks: {error}"
     if masks is not None:
         return masks
-    return Unread(what=where.describe(MASKS_CONFIGMAP), why=Why.FAILED, verb="get", detail=detail)
+    return api.Unread(what=where.describe(MASKS_CONFIGMAP), why=api.Why.FAILED, verb="get", detail=detail)
 
 
-def _suspended(found: Object | Unread | None, where: Resource) -> tuple[str, ...] | Unread:
-    if isinstance(found, Unread):
+def _suspended(found: Object | api.Unread | None, where: api.Resource) -> tuple[str, ...] | api.Unread:
+    if isinstance(found, api.Unread):
         return found
     try:
         return tuple(scorename.suspended((found or {}).get("data")))
     except msgspec.DecodeError as error:
         detail = f"{SUSPENDED_KEY} is not a list of score names: {error}"
-        return Unread(what=where.describe(SUSPENDED_CONFIGMAP), why=Why.FAILED, verb="get", detail=detail)
+        return api.Unread(
+            what=where.describe(SUSPENDED_CONFIGMAP), why=api.Why.FAILED, verb="get", detail=detail
+        )
 
 
-def _moves(found: Object | Unread | None, where: Resource) -> tuple[StoredMoves, ...] | Unread:
+def _moves(found: Object | api.Unread | None, where: api.Resource) -> tuple[StoredMoves, ...] | api.Unread:
     """The paced moves; none before the reconciler has written them."""
-    if isinstance(found, Unread):
+    if isinstance(found, api.Unread):
         return found
     if found is None:
         return ()
@@ -279,4 +259,4 @@ def _moves(found: Object | Unread | None, where: Resource) -> tuple[StoredMoves,
         return (read_moves(found.get("data")),)
     except MovesError as error:
         what = where.describe(MOVES_CONFIGMAP)
-        return Unread(what=what, why=Why.FAILED, verb="get", detail=str(error))
+        return api.Unread(what=what, why=api.Why.FAILED, verb="get", detail=str(error))

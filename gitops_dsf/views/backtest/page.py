@@ -1,7 +1,7 @@
 """A backtest as a page: the scores of clusters over time, where each Placement ran, and the advice."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import Final
@@ -13,20 +13,8 @@ from gitops_dsf.backtest.contest import lapses
 from gitops_dsf.backtest.result import Figures
 from gitops_dsf.backtest.track import DecisionLine
 from gitops_dsf.backtest.vectorised import sum_blocks
+from gitops_dsf.views.backtest import sentences
 from gitops_dsf.views.backtest.build import LIMITS, Result
-from gitops_dsf.views.backtest.sentences import (
-    advised,
-    comparisons,
-    demanded,
-    differs,
-    gaps,
-    moved,
-    places,
-    regret,
-    settings,
-    span,
-    time_on,
-)
 from gitops_dsf.views.page.chart import Chart, Line, Span, document, draw, facts, section
 from gitops_dsf.wording import plural
 
@@ -44,11 +32,11 @@ MOST_SPANS: Final = 400
 
 def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     head = results[-1]
-    rows = list(comparisons(results))
+    rows = list(sentences.comparisons(results))
     title = "What this would have decided" if len(results) > 1 else "What this fleet would have decided"
     shown = [(key, before, after) for key, before, after in rows if after is not None]
     shown.sort(key=lambda row: (-row[2].returns, -row[2].moves, row[0]))
-    lead = f"{escape(span(head))}."
+    lead = f"{escape(sentences.span(head))}."
     if len(results) > 1:
         lead += f" {escape(results[0].side.title)} compared with {escape(head.side.title)}."
     body = [
@@ -61,15 +49,8 @@ def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     if len(shown) > MOST_CHARTS:
         body.append(section(f"{len(shown) - MOST_CHARTS} more", "They are in the JSON output.", ""))
     unknown = [f"{key}: {why}" for key, why in head.side.unknown.items()]
-    body.append(
-        section(
-            "What is not known",
-            "",
-            "<ul>"
-            + "".join(f"<li>{escape(text)}</li>" for text in (*unknown, *notes, *gaps(head), *LIMITS))
-            + "</ul>",
-        )
-    )
+    texts = (*unknown, *notes, *sentences.gaps(head), *LIMITS)
+    body.append(section("What is not known", "", _listed(texts)))
     body.append(
         "</main><footer><p>Decisions are those of gitops-dsf's simulator of OCM's placement controller.</p>"
         "</footer>"
@@ -87,7 +68,7 @@ def _facts(
         (str(sum(item.returns for item in after)), "of them back and forth"),
     ]
     if len(results) > 1:
-        changed = sum(1 for _, before, item in rows if differs(before, item))
+        changed = sum(1 for _, before, item in rows if sentences.differs(before, item))
         found.append((str(changed), "would have decided differently"))
     return found
 
@@ -101,13 +82,16 @@ def _placement(results: Sequence[Result], key: str, before: Figures | None, afte
     head = results[-1]
     if after is None:
         return ""
-    most = f"Most of the time on {escape(time_on(head, key))}"
-    note = f"{escape(moved(after, before))}. {most}. Regret in points: {escape(regret(head, key, before))}."
+    most = f"Most of the time on {sentences.time_on(head, key)}"
+    regret = f"Regret in points: {sentences.regret(head, key, before)}."
+    note = escape(f"{sentences.moved(after, before)}. {most}. {regret}")
     sides = [(head, after, "after the change" if before is not None else "")]
-    if before is not None and differs(before, after):
+    if before is not None and sentences.differs(before, after):
         sides.append((results[0], before, f"as in {results[0].side.title}"))
     charts = _charts(sides, key)
-    demands = "".join(f"<p>{escape(said)}</p><p>{escape(place)}</p>" for said, place in demanded(head, key))
+    demands = "".join(
+        f"<p>{escape(said)}</p><p>{escape(place)}</p>" for said, place in sentences.demanded(head, key)
+    )
     return section(key, note, charts + (_advice(head, key) if key in head.side.advice else "") + demands)
 
 
@@ -197,25 +181,24 @@ def _spans(line: DecisionLine, colours: Mapping[str, str], result: Result) -> It
         )
 
 
+def _listed(texts: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if items else ""
+
+
 def _advice(result: Result, key: str) -> str:
     advice = result.side.advice[key]
-    rows = "".join(
-        f"<tr><td>{escape(settings(each))}</td>"
-        + "".join(
-            f"<td class='n'>{value}</td>"
-            for value in (each.moves, each.returns, f"{each.regret:.1f}", each.writes)
-        )
-        + f"<td>{advice.mark(each)}</td></tr>"
-        for each in advice.shown
-    )
+    rows = ""
+    for each in advice.shown:
+        values = (each.moves, each.returns, f"{each.regret:.1f}", each.writes)
+        cells = "".join(f"<td class='n'>{value}</td>" for value in values)
+        rows += f"<tr><td>{escape(sentences.settings(each))}</td>{cells}<td>{advice.mark(each)}</td></tr>"
     titles = ("moves", "back and forth", "regret", "hub writes")
-    head = (
-        "<tr><th>setting</th>" + "".join(f"<th class='n'>{title}</th>" for title in titles) + "<th></th></tr>"
-    )
-    where = "".join(f"<li>{escape(place)}</li>" for place in places(result, key))
+    numbers = "".join(f"<th class='n'>{title}</th>" for title in titles)
+    head = f"<tr><th>setting</th>{numbers}<th></th></tr>"
     return (
-        f"<h3>Advice</h3><p>{escape(advised(result, key))}</p>"
-        + (f"<ul>{where}</ul>" if where else "")
-        + "<details><summary>The settings with the fewest moves back and forth that no other of them beats"
+        f"<h3>Advice</h3><p>{escape(sentences.advised(result, key))}</p>"
+        f"{_listed(sentences.places(result, key))}"
+        "<details><summary>The settings with the fewest moves back and forth that no other of them beats"
         f"</summary><div class='scroll'><table>{head}{rows}</table></div></details>"
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -118,10 +119,9 @@ class _Drawing:
                 ' r="3.5"/>'
             )
         # Names must not overlap: from the top down, each is at least a gap below the previous one.
-        heights = _apart(
-            [height for height, _ in sorted(ends, key=lambda item: item[0])], low=TOP, high=self.bottom
-        )
-        for at, (_, line) in zip(heights, sorted(ends, key=lambda item: item[0]), strict=True):
+        ends.sort(key=itemgetter(0))
+        heights = _apart([height for height, _ in ends], low=TOP, high=self.bottom)
+        for at, (_, line) in zip(heights, ends, strict=True):
             text = f"{escape(line.name)} {line.points[-1][1]:.0f}"
             yield (
                 f'<text class="name {line.colour}" x="{self.x(self.end) + 9:.1f}"'
@@ -138,12 +138,10 @@ class _Drawing:
                 f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left - 1.5, 1.0):.1f}" height="18"'
                 ' rx="3"/>'
             )
-            room = right - left - 10
-            label = span.name if room >= len(span.name) * LETTER else ""
-            if label:
+            if span.name and right - left - 10 >= len(span.name) * LETTER:
                 yield (
                     f'<text x="{(left + right) / 2:.1f}" y="{top + 13:.1f}"'
-                    f' text-anchor="middle">{escape(label)}</text>'
+                    f' text-anchor="middle">{escape(span.name)}</text>'
                 )
             yield "</g>"
 
@@ -167,10 +165,8 @@ def _steps(low: float, high: float) -> list[float]:
 
 def ticks(end: float, *, most: int) -> list[float]:
     """Round times from 0 to the end, at most this many."""
-    step = next((step for step in STEPS if end / step <= most - 1), None)
-    if step is None:
-        days = -(-int(end) // (86_400 * (most - 1)))
-        step = days * 86_400
+    days = -(-int(end) // (86_400 * (most - 1)))
+    step = next((step for step in STEPS if end / step <= most - 1), days * 86_400)
     return [float(moment) for moment in range(0, int(end) + 1, step)]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -88,11 +89,8 @@ def judge(
     if not (expect.scores or expect.decisions or expect.moves):
         return
     if fleet is None:
-        errors = tuple(
-            f"{item.position}: {item.severity} {item.code}: {item.message}"
-            for item in findings
-            if item.severity == "error"
-        )
+        told = (item for item in findings if item.severity == "error")
+        errors = tuple(f"{each.position}: {each.severity} {each.code}: {each.message}" for each in told)
         yield _failure(
             test.at("spec", "given", "clusters"),
             "the repository with the clusters of this test",
@@ -145,23 +143,18 @@ def _decision(
     story: Story, test: Item[ScoreTest], expected: ExpectedDecision, index: int
 ) -> Iterator[Failure]:
     key, at = story.key(expected), seconds(expected.at)
-    found, wanted = story.decision(key, at=at), sorted(set(expected.clusters))
-    if list(found) == wanted:
+    verdict, wanted = story.verdict(key, at=at), sorted(set(expected.clusters))
+    found = sorted(verdict.chosen)
+    if found == wanted:
         return
-    verdict = story.verdict(key, at=at)
-    differing = [
-        *(each for each in wanted if each not in found),
-        *(each for each in found if each not in wanted),
-    ]
-    reasons = (
-        () if verdict.outcome is Outcome.SCHEDULED else (f"{verdict.outcome}: {'; '.join(verdict.notes)}",)
-    )
+    differing = [name for name in (*wanted, *found) if (name in wanted) != (name in found)]
+    told = f"{verdict.outcome}: {'; '.join(verdict.notes)}"
     yield _failure(
         test.at("spec", "expect", "decisions", index, "clusters"),
         f"decision of {key} at {expected.at}",
         expected=_clusters(wanted),
         got=_clusters(found),
-        reasons=reasons,
+        reasons=() if verdict.outcome is Outcome.SCHEDULED else (told,),
         explanations=tuple(explain(verdict, each) for each in differing[:MOST_EXPLAINED]),
     )
 
@@ -208,15 +201,14 @@ def _finding(
 def _belongs(item: Diagnostic, expected: ExpectedFinding, documents: Sequence[Document]) -> bool:
     if expected.kind is None and expected.name is None:
         return True
-    before = [
-        document
-        for document in documents
-        if document.file == item.position.file and document.start[0] <= item.position.line
-    ]
-    if not before:
-        return False
-    document = max(before, key=lambda each: each.start)
-    return expected.kind in {None, document.kind} and expected.name in {None, document.name}
+    file, line = item.position.file, item.position.line
+    before = [each for each in documents if each.file == file and each.start[0] <= line]
+    document = max(before, key=lambda each: each.start, default=None)
+    return (
+        document is not None
+        and expected.kind in {None, document.kind}
+        and expected.name in {None, document.name}
+    )
 
 
 def _clusters(names: Sequence[str]) -> str:
@@ -236,11 +228,8 @@ def why_score(
     runs = [each for each in found.runs if each.at - START <= at]
     if not runs or found.rule is None:
         return
-    run = first = runs[-1]
-    for each in reversed(runs):
-        if each.items != run.items:
-            break
-        first = each
+    run = runs[-1]
+    first = list(takewhile(lambda each: each.items == run.items, reversed(runs)))[-1]
     since = f"from {time_text(first.at - START)} on"
     if scorer is not None and (why := story.without.get((scorer, cluster))):
         yield why

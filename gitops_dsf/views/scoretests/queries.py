@@ -91,8 +91,9 @@ def questions(
         if not_evaluated(scorer):
             continue
         for cluster in sorted(fleet.resolved.runs_on[name]):
-            here = (each for each in given.metrics if each.cluster in {None, cluster})
-            metrics = tuple((each.series, each.values) for each in here)
+            metrics = tuple(
+                (each.series, each.values) for each in given.metrics if each.cluster in {None, cluster}
+            )
             if not metrics or (name, cluster) in with_series:
                 continue
             expressions = tuple(part.text for part in query.split(scorer.spec.source.params.query))

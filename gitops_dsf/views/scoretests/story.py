@@ -77,9 +77,8 @@ def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: f
         if score.resource is not None and score.dimension is not None:
             by_cluster = found.setdefault(score.resource, {})
             known = by_cluster.get(score.cluster)
-            values = (
-                {name: array("b", column) for name, column in known.track.values.items()} if known else {}
-            )
+            columns = known.track.values if known else {}
+            values = {name: array("b", column) for name, column in columns.items()}
             values[score.dimension] = array("b", [score.value])
             track = Track(ttl=2 * (end - start) + 1, at=array("d", [start]), values=values)
             by_cluster[score.cluster] = ScorerOnCluster(cluster=score.cluster, track=track)
@@ -191,12 +190,10 @@ class Story:
 
     def score(self, resource: str, item: str, cluster: str, *, at: float) -> PublishedScore:
         found = self.runs_of(resource, cluster)
-        if found is None:
+        last = -1 if found is None else bisect.bisect_right(found.track.at, START + at) - 1
+        if found is None or last < 0:
             return PublishedScore(value=None, written=None)
         track = found.track
-        last = bisect.bisect_right(track.at, START + at) - 1
-        if last < 0:
-            return PublishedScore(value=None, written=None)
         column = track.values.get(item)
         value = None if column is None or column[last] == ABSENT else column[last]
         written = track.at[last] - START
@@ -210,18 +207,14 @@ class Story:
 
     def given_decision(self, key: str) -> tuple[str, ...] | None:
         """The decision before time 0, in order of name; None if the test gives none."""
-        for each in self._spec.given.decisions:
-            if self.key(each) == key:
-                return tuple(sorted(set(each.clusters)))
-        return None
+        given = (each.clusters for each in self._spec.given.decisions if self.key(each) == key)
+        clusters = next(given, None)
+        return None if clusters is None else tuple(sorted(set(clusters)))
 
     def verdict(self, key: str, *, at: float) -> Verdict:
         """OCM's last pass up to a time."""
         found = self._passes[key]
         return found[max(0, bisect.bisect_right(found, at, key=itemgetter(0)) - 1)][1]
-
-    def decision(self, key: str, *, at: float) -> tuple[str, ...]:
-        return tuple(sorted(self.verdict(key, at=at).chosen))
 
     def changes(self, key: str, *, until: float) -> list[tuple[int, tuple[str, ...]]]:
         """The decisions up to a time: when each began, and its clusters. The first one is that of time 0."""
@@ -240,10 +233,8 @@ class Story:
         decisions = []
         for each in self._spec.given.decisions:
             namespace, _, name = self.key(each).partition("/")
-            page = f"{name}-decision-0"
-            decisions.append(
-                decision_of(namespace=namespace, name=page, placement=name, clusters=each.clusters)
-            )
+            page = {"namespace": namespace, "name": f"{name}-decision-0", "placement": name}
+            decisions.append(decision_of(**page, clusters=each.clusters))
         state = hub_state(self.fleet, None, scores={}, decisions=decisions, only=keys)
         grid = Grid(start=START, step=1, count=self.end + 1)
         contests = [

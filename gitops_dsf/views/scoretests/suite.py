@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from msgspec import Struct, structs
 
@@ -48,12 +48,8 @@ class TestOutput(Struct, frozen=True, kw_only=True):
 
 def selected(declared: Declared, patterns: Iterable[str]) -> Sequence[Item[ScoreTest]]:
     """The tests whose names match one of some shell patterns, by file and line. All without patterns."""
-    wanted = tuple(patterns)
-    found = [
-        item
-        for item in declared.score_tests
-        if not wanted or any(fnmatchcase(item.name, pattern) for pattern in wanted)
-    ]
+    wanted = tuple(patterns) or ("*",)
+    found = [item for item in declared.score_tests if any(fnmatchcase(item.name, each) for each in wanted)]
     return sorted(found, key=lambda item: item.position)
 
 
@@ -87,9 +83,6 @@ def run_tests(
     return TestOutput(passed=len(found) - failed, failed=failed, tests=tuple(found))
 
 
-_API: Final = "cluster.open-cluster-management.io/v1"
-
-
 Judged = tuple[FleetVersion | None, tuple[Diagnostic, ...]]
 """A repository and all findings. None if one is an error."""
 
@@ -111,7 +104,7 @@ def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
     }
     return replace(
         declared,
-        repository=_lenient(declared.repository),
+        repository=None if declared.repository is None else _lenient(declared.repository),
         clusters=tuple(clusters[name] for name in sorted(clusters)),
         score_tests=(test,),
         scoring_configs=tuple(
@@ -120,9 +113,7 @@ def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
     )
 
 
-def _lenient(item: Item[FleetRepository] | None) -> Item[FleetRepository] | None:
-    if item is None:
-        return None
+def _lenient(item: Item[FleetRepository]) -> Item[FleetRepository]:
     spec = item.value.spec.model_copy(update={"allow_unmatched_selectors": True})
     return Item(item.value.model_copy(update={"spec": spec}), item.document)
 
@@ -139,8 +130,11 @@ def _cluster(
 ) -> Item[ManagedCluster]:
     if known is not None and given.labels is None and given.claims is None and given.taints is None:
         return known
-    metadata = ClusterMetadata(name=given.name)
-    unknown = ManagedCluster(api_version=_API, kind="ManagedCluster", metadata=metadata)
+    unknown = ManagedCluster(
+        api_version="cluster.open-cluster-management.io/v1",
+        kind="ManagedCluster",
+        metadata=ClusterMetadata(name=given.name),
+    )
     written = unknown if known is None else known.value
     data = written.model_dump(mode="json", by_alias=True)
     if given.labels is not None:
