@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from gitops_dsf.hub.pace import DRAW, MOVES_SCORE, PUSH, PacedRanking, Term
-from gitops_dsf.hub.scores import Scores
+from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
@@ -189,8 +189,7 @@ def _item(term: Term) -> tuple[str, str]:
 
 def published_refuges(scores: Scores) -> Refuges:
     """The refuges that the reconciler has published, and where moves go that OCM has not followed."""
-    column = scores.get(MOVES_SCORE, {})
-    return drawn_by({cluster: dict(score.items()) for cluster, score in column.items()})
+    return drawn_by(items_in(scores.get(MOVES_SCORE, {})))
 
 
 def by_lost_cluster(refuges: Refuges, decided: Mapping[str, Iterable[str]]) -> dict[str, dict[str, str]]:
@@ -222,6 +221,12 @@ def items_of(moves: Iterable[Move], refuges: Mapping[str, str]) -> Items:
     for move in admitted:
         found.setdefault(move.source, {})[move.placement] = PUSH
     return {cluster: dict(sorted(items.items())) for cluster, items in sorted(found.items())}
+
+
+def items_in(column: Mapping[str, Score]) -> Items:
+    """The published items, by the scores of that name."""
+    found = {cluster: dict(score.items()) for cluster, score in column.items()}
+    return {cluster: items for cluster, items in found.items() if items}
 
 
 def moving_in(items: Items, moves: Iterable[Move]) -> frozenset[str]:

@@ -1,35 +1,95 @@
-"""The control loop of paced moves."""
+"""The control loop of paced moves, and the AddOnPlacementScores `gitops-dsf-moves` that carry them out, one
+in the namespace of each cluster that has items.
+"""
 
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
+import msgspec
+
 from dsf_runtime.apiserver import ApiError
+from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.pacing.admit import Admission, admit, move_of
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
-from gitops_dsf.pacing.refuges import drawn_by, items_of, moving_in
+from gitops_dsf.pacing.refuges import Items, drawn_by, items_in, items_of, moving_in, writes
 from gitops_dsf.pacing.stored import MovesError, Queue, StoredMoves, queue_of, read_moves
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.reconciler.hub.api import OwnConfigMap
-from gitops_dsf.reconciler.hub.kinds import placement_reference
+from gitops_dsf.reconciler.hub.api import MANAGER, HubApi, OwnConfigMap
+from gitops_dsf.reconciler.hub.kinds import StoredScore, placement_reference
 from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.moves.rules import is_good
-from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, items_in
 from gitops_dsf.reconciler.pacing.situation import Inputs, RefugePlanner, SituationReader, situation_of
 from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.repository.model.reconciler import Pace
 
-LOG = logging.getLogger(__name__)
 PAUSE_SECONDS: Final = 1.0
 """Shortest time between two looks."""
 TIMEOUT_SECONDS: Final = 1800.0
 """An arrival that nobody admitted and whose copy does not become healthy counts as ended after this time."""
+
+LOG = logging.getLogger(__name__)
+
+
+class ItemPublisher:
+    """The objects have no validUntil: an expired one would be a warning of OCM in every pass."""
+
+    def __init__(self, api: HubApi) -> None:
+        self._api = api
+        self._written: dict[str, Mapping[str, int]] = {}
+        """By cluster, what the last look wrote."""
+
+    async def publish(self, published: Items, wanted: Items) -> None:
+        """Writes what differs, in the order that is safe. Raises ApiError; what was written stays.
+
+        A refuge that this wrote a moment ago may not be among what is `published`. It counts as published,
+        because it must be gone before the Placement is pushed away.
+        """
+        known = {**published}
+        for cluster, items in self._written.items():
+            known[cluster] = {**known.get(cluster, {}), **items}
+        self._written = {}
+        for cluster, items in writes(known, wanted):
+            await self._write(cluster, items)
+            self._written[cluster] = items
+
+    async def _write(self, cluster: str, items: Mapping[str, int]) -> None:
+        path = SCORES.within(cluster).path
+        found = await self._api.one(path, MOVES_SCORE, StoredScore)
+        if found is None:
+            if not items:
+                return
+            try:
+                found = msgspec.json.decode(await self._api.create(path, _new(cluster)), type=StoredScore)
+            except ApiError as error:
+                if error.status == HTTPStatus.NOT_FOUND:
+                    LOG.warning("cluster %s has no namespace, so no move enters or leaves it", cluster)
+                    return
+                raise
+        scores = (found.status.scores if found.status else None) or ()
+        if {item.name: item.value for item in scores} == items:
+            return
+        change = {
+            "metadata": {"resourceVersion": found.metadata.resource_version},
+            "status": {"scores": [{"name": name, "value": value} for name, value in sorted(items.items())]},
+        }
+        await self._api.merge(f"{path}/{MOVES_SCORE}/status", change)
+
+
+def _new(cluster: str) -> dict[str, object]:
+    return {
+        "apiVersion": SCORES.api_version,
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": MOVES_SCORE, "namespace": cluster, "labels": {MANAGED_BY_LABEL: MANAGER}},
+    }
 
 
 class PaceController:

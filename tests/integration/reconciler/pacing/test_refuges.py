@@ -9,7 +9,7 @@ from typing import Any
 from gitops_dsf.hub.pace import DRAW
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.pacing.refuges import SPREAD, items_of
-from gitops_dsf.reconciler.pacing.publisher import ItemPublisher
+from gitops_dsf.reconciler.pacing.controller import ItemPublisher
 from gitops_dsf.reconciler.pacing.situation import REPLAN_SECONDS
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
