@@ -15,7 +15,6 @@ NAME ?= $(patsubst benchmarks/bench_%.py,%,$(wildcard benchmarks/bench_*.py))
 # Of all readers of make fuzz.
 MINUTES ?= 10
 MODULE ?=
-FUZZ_ARGS ?=
 IMAGES ?=
 ARCHITECTURE ?=
 BASE ?=
@@ -64,9 +63,9 @@ test-hub: hub-programs ## real kube-apiservers with OCM, Argo CD and Prometheus 
 soak-hub: hub-programs ## the same for a leader that is frozen at every read, and more than a hundred clusters
 	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub -m soak --timeout 1200 $(PYTEST_ARGS)
 
-fuzz: install ## inputs that break what reads text of others (MINUTES=10 for all of them; FUZZ_ARGS=--keep grows the corpus)
+fuzz: install ## inputs that break what reads text of others (MINUTES=10 for all of them)
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group fuzz --inexact
-	$(PY) -m tests.fuzz $(MODULE) --minutes $(MINUTES) $(FUZZ_ARGS)
+	$(PY) -m tests.fuzz $(MODULE) --minutes $(MINUTES)
 
 lint: install ## formatter, linter, types, import contracts
 	$(VENV)/bin/ruff format --check .

@@ -2,9 +2,7 @@
 
 import ast
 import re
-from pathlib import Path
 
-from dsf_scorer.command import create
 from gitops_dsf.argocd.gotemplate.plain import PLAIN
 from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.render.reconciler import DECISIONS, RIGHTS
@@ -69,11 +67,3 @@ def test_the_page_for_authors_names_every_plain_function() -> None:
     section = text_of("reference/generator.md").partition("## Templates in an application")[2]
     functions = section.partition("\n## ")[0].partition("the functions")[2]
     assert set(re.findall(r"`(\w+)`", functions)) == {*PLAIN, "index"}
-
-
-def test_the_page_about_scoring_apis_explains_every_file_of_a_project(tmp_path: Path) -> None:
-    create("cpu-headroom", tmp_path)
-    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    rows = re.findall(r"^\| (`.+?) \|", text_of("scores/scoring-apis.md"), re.MULTILINE)
-    named = {name for row in rows for name in re.findall(r"`(.+?)`", row)}
-    assert named == files - {"README.md", "pyproject.toml"}

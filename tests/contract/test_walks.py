@@ -14,12 +14,8 @@ from typing import Any
 import pytest
 
 import dsf_scorer
-from dsf_scorer.command import create
-from gitops_dsf.cli.main import main
 from gitops_dsf.cli.scaffold import scaffold
-from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
-from tests.support.initflags import NAMED
 from tests.support.pages import ROOT, blocks
 
 
@@ -160,36 +156,6 @@ def test_the_tests_of_the_preview_page_pass_and_fail_as_shown(fleet: Path) -> No
     done = gitops_dsf(*shlex.split(command)[1:], cwd=fleet)
     assert done.returncode == 1
     shown(done.stdout.splitlines(), expected, command)
-
-
-def delivered(title: str) -> list[Any]:
-    """The block of docs/scores/scoring-apis.md with this title."""
-    (block,) = (one for one in blocks(ROOT / "docs/scores/scoring-apis.md", "yaml") if one.title == title)
-    return yamlfast.load_all(block.text)
-
-
-def test_the_page_about_scoring_apis_delivers_what_the_command_writes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its ManifestWork has their namespace, its ApplicationSet their folder; a fleet repository takes it."""
-    folder, project = tmp_path / "fleet", tmp_path / "project"
-    paths = create("cpu-headroom", project)
-    items = yamlfast.load_all((project / "deploy/api.yaml").read_text("utf-8"))
-    (work,) = delivered("work")
-    (namespace,) = work["spec"]["workload"]["manifests"]
-    assert {item["metadata"]["namespace"] for item in items} == {namespace["metadata"]["name"]}
-    placement, application_set = delivered("fleet")
-    spec = application_set["spec"]["template"]["spec"]
-    assert [path.name for path in paths if path.parent.name == spec["source"]["path"]] == ["api.yaml"]
-    assert spec["destination"]["namespace"] == namespace["metadata"]["name"]
-    assert main(["init", str(folder), *NAMED]) == 0
-    (folder / "apps/placement.yaml").write_text(yamlfast.dump(placement), encoding="utf-8")
-    (folder / "apps/set.yaml").write_text(yamlfast.dump(application_set), encoding="utf-8")
-    (folder / "scorers/cpu-headroom.yaml").write_text(
-        (project / "dynamicscorer.yaml").read_text("utf-8"), "utf-8"
-    )
-    capsys.readouterr()
-    assert main(["validate", str(folder), "--strict"]) == 0, capsys.readouterr().out
 
 
 def test_the_first_change_of_contributing_works() -> None:

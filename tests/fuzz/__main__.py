@@ -1,15 +1,13 @@
-"""`python -m tests.fuzz [READER ...] [--minutes N] [--keep]`: looks for bytes that break a reader.
+"""`python -m tests.fuzz [READER ...] [--minutes N]`: looks for bytes that break a reader.
 
 Each reader runs in a process of its own and begins with its corpus, tests/fuzz/corpus/READER. What breaks a
-reader is written there and named; `make test` reads the corpus again from then on. `--keep` adds the inputs
-that reach new lines, as few as possible.
+reader is written there and named; `make test` reads the corpus again from then on.
 """
 
 import argparse
 import importlib.util
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -53,17 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tests.fuzz", description=__doc__)
     parser.add_argument("readers", nargs="*", metavar="READER", help=f"{', '.join(NAMES)}; default: all")
     parser.add_argument("--minutes", type=float, default=5.0, help="for all readers together, start included")
-    parser.add_argument("--keep", action="store_true", help="add what reaches new lines to the corpus")
     parser.add_argument("--child", nargs=2, metavar=("END", "FOLDER"), help=argparse.SUPPRESS)
-    given, more = parser.parse_known_args(arguments)
-    if more and not given.child:
-        parser.error(f"unknown argument {more[0]}")
+    given = parser.parse_args(arguments)
     names = given.readers or NAMES
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"there is no reader {unknown[0]}; write one of {', '.join(NAMES)}")
     if given.child:
         end, folder = given.child
-        return _fuzz(names[0], Path(folder), end=float(end), more=more)
+        return _fuzz(names[0], Path(folder), end=float(end))
     if importlib.util.find_spec("atheris") is None:
         sys.stdout.write("NOT RUN: atheris has builds for Linux on x86_64 alone, with Python up to 3.13\n")
         return 0
@@ -73,8 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         broken = [run for run in runs if run.process.wait() != 0]
         for run in runs:
             _report(run)
-            if given.keep:
-                _keep(run)
         return 1 if broken else 0
 
 
@@ -90,11 +83,8 @@ def _started(name: str, folder: Path, *, end: float) -> Run:
     return Run(name=name, process=process, folder=folder)
 
 
-def _fuzz(name: str, folder: Path, *, end: float, more: Sequence[str]) -> int:
-    """Runs until `end` (Unix seconds) or until an input breaks the reader; the process ends here. Where `end`
-    is 0, it adds what was found to the corpus instead. For that libFuzzer starts this program again, with
-    `more` arguments of its own.
-    """
+def _fuzz(name: str, folder: Path, *, end: float) -> int:
+    """Runs until `end` (Unix seconds) or until an input breaks the reader; the process ends here."""
     import atheris
 
     with atheris.instrument_imports(include=list(INSTRUMENTED), enable_loader_override=False):
@@ -102,26 +92,16 @@ def _fuzz(name: str, folder: Path, *, end: float, more: Sequence[str]) -> int:
     reader = READERS[name]
     words = folder / "words"
     words.write_text("".join(f"{_quoted(word)}\n" for word in reader.words))
-    found, corpus = str(folder / "found"), str(CORPUS / name)
     flags = [f"-timeout={SECONDS}", f"-rss_limit_mb={MEBIBYTES}", f"-artifact_prefix={folder}/broken-"]
-    program = folder / "program"
-    program.write_text(f'#!/bin/sh\nexec {shlex.join([*_PROGRAM, name, "--child", "0", str(folder)])} "$@"\n')
-    program.chmod(0o700)
-    if more:
-        flags = list(more)
-    elif not end:
-        flags += ["-merge=1", "-use_counters=0", corpus, found]
-    else:
-        seconds = max(1, round(end - time.time()))
-        flags += [f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-dict={words}"]
-        flags += ["-print_final_stats=1", found, corpus]
+    flags += [f"-max_total_time={max(1, round(end - time.time()))}", f"-max_len={LONGEST}", f"-dict={words}"]
+    flags += ["-print_final_stats=1", str(folder / "found"), str(CORPUS / name)]
     current = folder / "current"
 
     def read(content: bytes) -> None:
         current.write_bytes(content)  # a stack that overflows leaves no other trace
         reader.read(content)
 
-    atheris.Setup([str(program), *flags], read if end else reader.read)
+    atheris.Setup(["fuzz", *flags], read)
     atheris.Fuzz()
     return 0
 
@@ -141,12 +121,6 @@ def _report(run: Run) -> None:
         sys.stdout.write(f"{run.name}: BROKEN by {os.path.relpath(kept)}: {broken.read_bytes()[:200]!r}\n")
     lines = [line for line in run.log.splitlines() if not re.match(r"#\d+\t|NEW_FUNC|INFO|\t", line)]
     sys.stdout.write("\n".join(lines[-60:]) + "\n")
-
-
-def _keep(run: Run) -> None:
-    """Adds what this run found and the corpus lacks: the fewest inputs that reach the same lines."""
-    with (run.folder / "merge").open("wb") as log:
-        subprocess.run([*_PROGRAM, run.name, "--child", "0", run.folder], check=True, stdout=log, stderr=log)
 
 
 def _quoted(word: str) -> str:

@@ -486,16 +486,6 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
     assert data["head"]["placements"]["argocd/portal"]["movesRange"] == [0, int(most)]
 
 
-def test_a_placement_that_is_too_large_for_replays_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gitops_dsf.backtest.run.MOST_CELLS", 1000)
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    said = _said(fleet, _saved(tmp_path / "h.json"), span=())
-    assert "with other moments of the agents, 1 Placement may move more or less often" in said
-    assert "argocd/portal  72 moves, 71" in said
-
-
 def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
     """The base ranks the lowest score first, so that it runs on another cluster."""
     scores: dict[tuple[str, str], Value] = {

@@ -80,19 +80,6 @@ def test_the_pace_tells_how_long_moves_wait(tmp_path: Path) -> None:
     assert "decided pass by pass, or paced" in said
 
 
-def test_turning_the_pace_on_is_compared(tmp_path: Path) -> None:
-    fleet = herd_fleet(tmp_path / "fleet", pace=None, demand=0, stickiness=10)
-    with_pace = herd_fleet(tmp_path / "other", pace={"concurrent": 1, "cooldownSeconds": 60}, demand=0)
-    settings = (with_pace.path / "gitops-dsf.yaml").read_text()
-    (fleet.path / "gitops-dsf.yaml").write_text(settings)
-    found = json.loads(_said(fleet, _history(tmp_path), "--base", "HEAD", "-o", "json"))
-    assert all("paced" not in each for each in found["base"]["placements"].values())
-    assert all(each["paced"]["movesWithout"] == 1 for each in found["head"]["placements"].values())
-    said = _said(fleet, _history(tmp_path), "--base", "HEAD", "-o", "markdown")
-    assert "Placements would have decided differently" in said
-    assert "without the pace 1 move" in said
-
-
 def test_one_application_alone_waits_for_nobody_and_it_is_said(tmp_path: Path) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
     said = _said(fleet, _history(tmp_path), "--placement", "app-19")

@@ -94,8 +94,3 @@ def test_the_code_is_for_the_shell_and_names_the_program(
             [program, "-n"], input=code, capture_output=True, text=True, timeout=120, check=False
         )
         assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_another_shell_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--completion", "cmd"]) == 2
-    assert "invalid choice: 'cmd'" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from gitops_dsf.schema.crd import crds
 from gitops_dsf.views.doctor.facts import Finding, State
 from tests.integration.installation.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
-from tests.support.hubobjects import ARGOCD, HUB, meta
+from tests.support.hubobjects import ARGOCD, HUB
 
 APPLIED = [
     "PATCH ConfigMap argocd-cm",
@@ -144,27 +144,6 @@ def test_what_is_missing_at_the_end_is_named(serve: Serve, run: Run, rendered: P
     assert 'Application gitops-dsf-works-00: OutOfSync, Healthy: namespaces "eu-1" not found' in done.stderr
     assert "Application gitops-dsf-platform: Synced" in done.stdout
     assert "reconciler: pod-a leads" in done.stdout
-
-
-@pytest.mark.usefixtures("hasty")
-def test_a_lease_whose_pods_are_gone_is_no_loop(serve: Serve, run: Run, rendered: Path) -> None:
-    hub = serve()
-    settle(hub, rendered, run)
-    (deployment,) = hub.items("/apis/apps/v1/deployments")
-    deployment["status"] = {"replicas": 2}
-    done = run(hub, "install", rendered)
-    assert done.returncode == 1
-    assert "The loop runs" not in done.stdout
-    assert "reconciler: no pod is ready; its image is registry.example.com/reconciler:1" in done.stderr
-    waiting = {"waiting": {"reason": "ErrImagePull", "message": "not found"}}
-    image, labels = "registry.example.com/reconciler:1", {"app.kubernetes.io/name": "gitops-dsf-reconciler"}
-    status = {"containerStatuses": [{"name": "reconciler", "image": image, "state": waiting}]}
-    hub.serve(
-        "/api/v1/pods", {"metadata": meta("gitops-dsf-reconciler-1", HUB, labels=labels), "status": status}
-    )
-    done = run(hub, "install", rendered)
-    assert done.returncode == 1
-    assert f"no pod is ready; image {image} cannot be pulled (ErrImagePull: not found)" in done.stderr
 
 
 def finding(state: State) -> Finding:
