@@ -200,10 +200,17 @@ class Transport:
 
 
 async def _stream(parts: tuple[Body, ...]) -> AsyncIterator[bytes]:
+    """Small parts, such as commas, are sent with the next one."""
+    small = b""
     for part in parts:
         view = memoryview(part)
         for start in range(0, len(view), CHUNK):
-            yield bytes(view[start : start + CHUNK])
+            small += bytes(view[start : start + CHUNK])
+            if len(small) > CHUNK // 2:
+                yield small
+                small = b""
+    if small:
+        yield small
 
 
 def _origin(url: str) -> str:

@@ -152,10 +152,11 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
     if at < 0:
         return None
     start = first = at + len(_RESULT)
-    view, count = memoryview(body), 0
+    view, count, parts = memoryview(body), 0, list[Body]()
     try:
         while (seam := body.find(_SEAM, start + piece)) >= 0:
             count += len(_ROWS.decode(_utf8(b"".join((b"[", view[start : seam + 1], b"]")))))
+            parts.append(view[start : seam + 1])
             start = seam + 2
             await asyncio.sleep(0)
         if start == first:
@@ -168,8 +169,8 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
         return None
     if data.result_type != "matrix":
         return None
-    part = view[first : start + len(memoryview(data.result)) - 2]
-    return Series(parts=(part,), count=count, size=len(body), warnings=_warnings(document))
+    parts.append(view[start : start + len(memoryview(data.result)) - 2])
+    return Series(parts=tuple(parts), count=count, size=len(body), warnings=_warnings(document))
 
 
 def _good(document: _Document, *, where: str) -> _Data:

@@ -5,25 +5,18 @@ without a usable value are dropped with a reason, as results of a scoring API ar
 
 import asyncio
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
 import msgspec
 
 from dsf_agent.endpoints.transport import Body
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError, Reason, Stage
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.results import RESULT_BYTES, Results, take
+from dsf_agent.scoring.results import BATCH, RESULT_BYTES, Results, take
 from dsf_runtime.calls import excerpt
-
-PIECE: Final = 1 << 16
-"""Bytes of series that are decoded before other tasks may run: about 500 series."""
-
-_SEAM: Final = re.compile(rb'\}\s{0,64},\s{0,64}(\{)\s{0,64}"metric"\s{0,64}:')
-"""The text between two series. It cannot occur in a JSON string, where its quotes would be escaped."""
 
 
 class _Point(msgspec.Struct, array_like=True, gc=False):
@@ -66,24 +59,22 @@ class QueryScore:
         """The results for these series; there may be none. Raises AgentError."""
         found = Results(most=self._label_sets.most_results)
         with self._label_sets.answer():
-            for part in series.parts:
-                for piece in pieces(part):
-                    self._take(piece, found)
-                    await asyncio.sleep(0)
+            async for batch in _batches(series, stage="score"):
+                self._take(batch, found)
         found.size = RESULT_BYTES * len(found.scores) + found.text
         found.text += self._label_sets.kept_bytes
         return found
 
-    def _take(self, piece: bytes, into: Results) -> None:
-        """Adds the results of a JSON array of series."""
+    def _take(self, batch: list[msgspec.Raw], into: Results) -> None:
         first = into.total
         try:
-            rows = _SERIES.decode(piece)
+            rows = _SERIES.decode(_array(batch))
             scores = [row.score for row in rows]
             label_sets = self._label_sets.read([bytes(row.metric) for row in rows])
         except (ValueError, RecursionError):
             # One of them is unusual, so each is read alone.
-            self._take_each(piece, into, first=first)
+            for index, one in enumerate(batch, start=first):
+                take(one, into, decoder=_ONE, where=f"series {index}", label_sets=self._label_sets)
             return
         if all(map(math.isfinite, scores)):
             into.extend(label_sets, scores)
@@ -91,56 +82,41 @@ class QueryScore:
         for index, (label_set, score) in enumerate(zip(label_sets, scores, strict=True), start=first):
             into.add(label_set, score, where=f"series {index}")
 
-    def _take_each(self, piece: bytes, into: Results, *, first: int) -> None:
+
+async def _batches(series: Series, *, stage: Stage) -> AsyncIterator[list[msgspec.Raw]]:
+    """The series as JSON, with turns for other tasks. Raises AgentError."""
+    for part in series.parts:
         try:
-            raw = _RAW.decode(piece)
+            found = _RAW.decode(_array([part]))
         except (ValueError, RecursionError) as error:
-            msg = f"the series of the source cannot be read: {excerpt(str(error))}"
-            raise AgentError(msg, reason=Reason.INVALID_BODY) from error
-        for index, one in enumerate(raw, start=first):
-            take(one, into, decoder=_ONE, where=f"series {index}", label_sets=self._label_sets)
+            raise _unreadable(error, stage=stage) from error
+        for start in range(0, len(found), BATCH):
+            yield found[start : start + BATCH]
+            await asyncio.sleep(0)
 
 
-def pieces(part: Body) -> Iterator[bytes]:
-    """JSON arrays of a little more than PIECE bytes. Series in an unusual formatting stay together."""
-    body, start = bytes(part), 0
-    while len(body) - start > PIECE:
-        seam = _SEAM.search(body, start + PIECE)
-        if seam is None:
-            break
-        piece = b"[%b]" % body[start : seam.start() + 1]
-        if not _is_json(piece):
-            break
-        yield piece
-        start = seam.start(1)
-    yield b"[%b]" % body[start:]
+def _array(parts: Iterable[Body | msgspec.Raw]) -> bytes:
+    return b"[%b]" % b",".join(parts)
 
 
-def _is_json(piece: bytes) -> bool:
-    try:
-        _RAW.decode(piece)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
+def _unreadable(error: Exception, *, stage: Stage) -> AgentError:
+    text = f"the series of the source cannot be read: {excerpt(str(error))}"
+    return AgentError(text, reason=Reason.INVALID_BODY, stage=stage)
 
 
 async def split(series: Series, *, label: str, clusters: Mapping[str, str]) -> dict[str, list[bytes]]:
     """The series of each cluster as JSON, in order; ``clusters`` by value of the label. Raises AgentError."""
     found: dict[str, list[bytes]] = {}
     decoder = _decoder(label)
-    for part in series.parts:
-        for piece in pieces(part):
-            try:
-                values = [row.metric.value for row in decoder.decode(piece)]
-                raw = _RAW.decode(piece)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                msg = f"the series of the source cannot be read: {excerpt(str(error))}"
-                raise AgentError(msg, reason=Reason.INVALID_BODY, stage="fetch") from error
-            for value, one in zip(values, raw, strict=True):
-                cluster = clusters.get(value)
-                if cluster is not None:
-                    found.setdefault(cluster, []).append(bytes(one))
-            await asyncio.sleep(0)
+    async for batch in _batches(series, stage="fetch"):
+        try:
+            values = [row.metric.value for row in decoder.decode(_array(batch))]
+        except (ValueError, RecursionError) as error:
+            raise _unreadable(error, stage="fetch") from error
+        for value, one in zip(values, batch, strict=True):
+            cluster = clusters.get(value)
+            if cluster is not None:
+                found.setdefault(cluster, []).append(bytes(one))
     return found
 
 

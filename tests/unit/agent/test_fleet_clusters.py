@@ -13,9 +13,9 @@ from dsf_agent.fetch.promjson import Series
 from dsf_agent.metrics import Metrics
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.store import Stored
-from dsf_agent.scoring import query
 from dsf_agent.scoring.labels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets, LabelSet
 from dsf_agent.scoring.query import groups, split
+from dsf_agent.scoring.results import BATCH
 from dsf_wire.clusters import FleetCluster, encode
 from dsf_wire.summary import ClusterLabel, Summary
 from tests.support.agent.turns import with_turns
@@ -141,7 +141,7 @@ async def test_other_tasks_run_while_a_large_answer_is_split() -> None:
     whole = series(*({"cluster": "eu", "node": f"n{number:06d}"} for number in range(10_000)))
     found, turns = await with_turns(split(whole, label="cluster", clusters=CLUSTERS))
     assert len(found["cluster-1"]) == 10_000
-    assert turns >= whole.size // query.PIECE > 5
+    assert turns >= whole.count // BATCH == 5
 
 
 def test_a_request_has_at_most_so_many_clusters() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
-from dsf_agent.scoring import query, results
+from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.results import DROP_INVALID, Results
@@ -106,23 +106,7 @@ async def test_other_tasks_run_between_the_pieces() -> None:
     rows = [_row(f"n{node:06d}", "1") for node in range(10_000)]
     series = Series(parts=(b",".join(map(_compact, rows)),), count=len(rows))
     _, turns = await with_turns(_score(series))
-    assert turns >= len(series.parts[0]) // query.PIECE > 5
-
-
-def test_pieces_are_the_series_again() -> None:
-    for separators in ((",", ":"), (" , ", " : ")):
-        rows = [_row(f'n{at}"}},{{"metric":{{', str(at)) for at in range(2000)]
-        part = json.dumps(rows, separators=separators).encode()[1:-1]
-        cut = list(query.pieces(part))
-        assert len(cut) > 1
-        assert [row for piece in cut for row in json.loads(piece)] == rows
-
-
-async def test_series_that_cannot_be_cut_are_read_as_a_whole() -> None:
-    """What looks like the end of a series is nested deeper, in a field that is not read."""
-    inner = [{"metric": {}}, {"metric": {}}] * 3000
-    found = await _score(_series({**_row("a", "1"), "odd": inner}, _row("b", "2")))
-    assert (found.scores, found.total) == ([1.0, 2.0], 2)
+    assert turns >= len(rows) // results.BATCH == 5
 
 
 def _compact(value: object) -> bytes:
@@ -138,7 +122,7 @@ def _compact(value: object) -> bytes:
         ),
         max_size=40,
     ),
-    st.integers(1, 200),
+    st.integers(1, 20),
 )
 def test_it_scores_as_an_api_that_gives_back_the_values(
     rows: Iterable[tuple[dict[str, str], float]], cut: int
@@ -148,11 +132,9 @@ def test_it_scores_as_an_api_that_gives_back_the_values(
     body = bytearray(_compact({"results": [{"metric": labels, "score": value} for labels, value in found]}))
 
     async def both() -> tuple[Results, Results]:
-        before, query.PIECE = query.PIECE, cut  # type: ignore[misc] # cut small answers, too
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dsf_agent.scoring.query.BATCH", cut)
             by_query = await _score(_series(*series))
-        finally:
-            query.PIECE = before  # type: ignore[misc]
         return by_query, await results.read(body, where="api", label_sets=_label_sets())
 
     by_query, by_api = asyncio.run(both())
@@ -195,7 +177,7 @@ def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None
     assert len(body) > 3 * promjson.PIECE / 2
     assert _data(series) == result
     assert series.count == len(result)
-    assert len(series.parts) == 1
+    assert len(series.parts) == 3
     assert bytes(body) == before
     assert asyncio.run(promjson.in_pieces(body, where="query")) == series, "the quick way was taken"
     assert list(series.warnings) == [*more.get("warnings", []), *more.get("infos", [])]  # type: ignore[call-overload]
