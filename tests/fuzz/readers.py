@@ -197,14 +197,16 @@ def series(content: bytes) -> None:
 
 def _as_scores(series: Series) -> None:
     """The series as the results of a Query scorer: each is kept or counted, and pieces give the same."""
-    found, most = [], scoring_query.PIECE
-    for size in (most, 1):
-        scoring_query.PIECE = size  # type: ignore[misc] # cut small answers, too
+    found: list[Any] = []
+    module: Any = scoring_query
+    most = module.BATCH
+    for size in (most, 1):  # small answers in batches, too
+        module.BATCH = size
+        label_sets = LabelSets(template="${node}", cluster="c1", score_name="s")
         try:
-            label_sets = LabelSets(template="${node}", cluster="c1", score_name="s")
             found.append(_driven(scoring_query.QueryScore(label_sets=label_sets)(series)))
         finally:
-            scoring_query.PIECE = most  # type: ignore[misc]
+            module.BATCH = most
     assert found[0].total == series.count
     assert found[0] == found[1]
 
