@@ -3,11 +3,12 @@
 import asyncio
 import http
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
+
+import h11
 
 log = logging.getLogger(__name__)
 
@@ -17,9 +18,7 @@ WRITE_SECONDS: Final = 30.0
 """A peer must read its answer within this time. After it the connection is closed."""
 MAX_CONNECTIONS: Final = 256
 """Above it the oldest connection makes room, so that probes get through."""
-MAX_REQUEST: Final = 16 * 1024
-_REQUEST: Final = re.compile(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n")
-_ACCEPT: Final = re.compile(rb"\r\naccept:([^\r\n]*)", re.IGNORECASE)
+READ_SIZE: Final = 16 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +50,7 @@ class PageServer:
 
     async def start(self) -> None:
         """Starts to listen. Raises OSError if the address cannot be bound."""
-        self._server = await asyncio.start_server(
-            self._accepted, self.host or None, self.port, limit=MAX_REQUEST
-        )
+        self._server = await asyncio.start_server(self._accepted, self.host or None, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
@@ -72,13 +69,15 @@ class PageServer:
             oldest.cancel()
         self.connections[task] = None
         try:
+            connection = h11.Connection(h11.SERVER)
             async with asyncio.timeout(REQUEST_SECONDS):
-                request = await reader.readuntil(b"\r\n\r\n")
+                request = await _request(connection, reader)
             async with asyncio.timeout(self.write_seconds):
-                await self._answer(request, writer)
+                if request is not None:
+                    await self._answer(connection, request, writer)
                 writer.close()
                 await writer.wait_closed()
-        except (OSError, EOFError, asyncio.LimitOverrunError, asyncio.CancelledError):
+        except (OSError, h11.ProtocolError, asyncio.CancelledError):
             log.debug("a connection ended early", exc_info=True)
         finally:
             # Drop the connection and unsent bytes of a peer that stopped reading.
@@ -87,15 +86,12 @@ class PageServer:
                 await writer.wait_closed()
             self.connections.pop(task, None)
 
-    async def _answer(self, request: bytes, writer: asyncio.StreamWriter) -> None:
-        found = _REQUEST.match(request)
-        if found is None:
-            return
-        method, target = found.groups()
-        if method in {b"GET", b"HEAD"}:
-            accept = _ACCEPT.search(request)
-            path = target.decode("latin-1").partition("?")[0]
-            page = await self._page(path, accept=accept[1].decode("latin-1") if accept is not None else "")
+    async def _answer(
+        self, connection: h11.Connection, request: h11.Request, writer: asyncio.StreamWriter
+    ) -> None:
+        if request.method in {b"GET", b"HEAD"}:
+            accept = dict(request.headers).get(b"accept", b"").decode("latin-1")
+            page = await self._page(request.target.decode("latin-1").partition("?")[0], accept=accept)
         else:
             page = Page(status=405, parts=[b"only GET is served here\n"], headers={"Allow": "GET, HEAD"})
         headers = {
@@ -104,10 +100,11 @@ class PageServer:
             "Connection": "close",
             **page.headers,
         }
-        head = [f"HTTP/1.1 {page.status} {http.HTTPStatus(page.status).phrase}"]
-        head += [f"{name}: {value}" for name, value in headers.items()]
-        writer.write(("\r\n".join(head) + "\r\n\r\n").encode("latin-1"))
-        for part in page.parts if method != b"HEAD" else ():
+        reason = http.HTTPStatus(page.status).phrase
+        head = h11.Response(status_code=page.status, reason=reason, headers=list(headers.items()))
+        writer.write(connection.send(head) or b"")
+        # With Content-Length, a body needs no framing: its parts are not copied.
+        for part in page.parts if request.method != b"HEAD" else ():
             writer.write(part)
             await writer.drain()
         await writer.drain()
@@ -125,3 +122,10 @@ class PageServer:
                 return self.ready()
             case _:
                 return Page(status=404, parts=[b"/metrics, /healthz and /readyz are served here\n"])
+
+
+async def _request(connection: h11.Connection, reader: asyncio.StreamReader) -> h11.Request | None:
+    """The only request of a connection; None if the peer sends none. Raises h11.ProtocolError."""
+    while (event := connection.next_event()) is h11.NEED_DATA:
+        connection.receive_data(await reader.read(READ_SIZE))
+    return event if isinstance(event, h11.Request) else None
