@@ -119,10 +119,8 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     this clone.
     """
     if not revision:
-        raise RevisionError(
-            "the revision to compare with is empty; name a commit, branch or tag, and look whether its"
-            " variable is set"
-        )
+        look = "name a commit, branch or tag, and look whether its variable is set"
+        raise RevisionError(f"the revision to compare with is empty; {look}")
     repository = Repository(directory=directory)
     commit = repository.commit(revision)
     if commit is None:
@@ -132,34 +130,24 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     done = repository.attempt("merge-base", "--end-of-options", commit, head)
     found = done.stdout.decode().split()
     if done.returncode == 0 and found:
-        meanwhile = (
-            ""
-            if found[0] == commit
-            else f"compared with the merge base {found[0][:SHORT]} of {revision} and {head}"
-        )
-        return Base(repository=repository, commit=found[0], revision=revision, note=meanwhile)
+        note = f"compared with the merge base {found[0][:SHORT]} of {revision} and {head}"
+        note = "" if found[0] == commit else note
+        return Base(repository=repository, commit=found[0], revision=revision, note=note)
     why = "this clone is shallow" if repository.is_shallow else "they have no common history"
-    note = (
-        f"no merge base of {revision} and {head} ({why}): compared with {revision} itself, with everything"
-        " that it has and this does not"
-    )
+    note = f"no merge base of {revision} and {head} ({why})"
+    note = f"{note}: compared with {revision} itself, with everything that it has and this does not"
     return Base(repository=repository, commit=commit, revision=revision, note=note)
 
 
 def _not_here(repository: Repository, revision: str) -> str:
     if repository.is_shallow:
-        return (
-            f"the revision {revision} is not in this clone, which is shallow; fetch it with `git fetch"
-            f" --depth=1 origin {revision}`, or clone with the whole history (GitHub: fetch-depth: 0, GitLab:"
-            " GIT_DEPTH: 0)"
-        )
-    remote = f"origin/{revision}"
+        whole = "clone with the whole history (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
+        fetch = f"fetch it with `git fetch --depth=1 origin {revision}`"
+        return f"the revision {revision} is not in this clone, which is shallow; {fetch}, or {whole}"
+    remote, hint = f"origin/{revision}", f"fetch it with `git fetch origin {revision}`, or name"
     if not _OBJECT_ID.fullmatch(revision) and repository.commit(remote) is not None:
         return f"there is no revision {revision} in this clone; did you mean {remote}?"
-    return (
-        f"there is no revision {revision} in this clone; fetch it with `git fetch origin {revision}`, or name"
-        " a commit, branch or tag"
-    )
+    return f"there is no revision {revision} in this clone; {hint} a commit, branch or tag"
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
@@ -178,7 +166,7 @@ class Branch:
     @property
     def short(self) -> str:
         """The short commit ID, for people."""
-        return self.commit[:10]
+        return self.commit[:SHORT]
 
     def contents(self, *, suffixes: tuple[str, ...] = _HUB_SUFFIXES) -> Iterator[tuple[str, bytes]]:
         """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
@@ -193,9 +181,8 @@ def find_branch(directory: Path, name: str) -> Branch | None:
         raise RevisionError(f"{name!r} is no name of a branch")
     repository = Repository(directory=directory)
     patterns = [f"refs/remotes/*/{name}", f"refs/remotes/{name}", f"refs/heads/{name}"]
-    listed = repository.text(
-        "for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", *patterns
-    )
+    newest = ("--sort=-committerdate", "--count=1", "--format=%(objectname)")
+    listed = repository.text("for-each-ref", *newest, *patterns)
     return Branch(repository=repository, name=name, commit=listed) if listed else None
 
 
@@ -269,15 +256,13 @@ def _submodules(repository: Repository, commit: str) -> Iterator[tuple[str, Repo
         wanted, where = found.stdout.decode().strip(), repository.top / path
         inner = Repository(directory=where)
         if not (where / ".git").exists() or inner.top.resolve() != where.resolve():
+            run = "run `git submodule update --init`"
             raise RevisionError(
-                f"the submodule {path} is not checked out, so the revision cannot be read; run `git"
-                " submodule update --init`"
+                f"the submodule {path} is not checked out, so the revision cannot be read; {run}"
             )
         if inner.commit(wanted) is None:
-            raise RevisionError(
-                f"the submodule {path} does not have the commit {wanted[:10]} that the revision points to;"
-                f" run `git -C {path} fetch`"
-            )
+            lacks = f"does not have the commit {wanted[:SHORT]} that the revision points to"
+            raise RevisionError(f"the submodule {path} {lacks}; run `git -C {path} fetch`")
         yield below, inner, wanted
 
 

@@ -88,34 +88,33 @@ def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[s
         except OSError as error:
             raise RepositoryError(f"{where} cannot be read: {error.strerror}") from error
         for entry in entries:
-            name = entry.name
-            if name.startswith("."):
+            path = f"{where}/{entry.name}"
+            if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                pending.append(f"{where}/{name}")
-            elif name.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
-                yield f"{where}/{name}"
-            elif name.lower().endswith(_MEANT):
-                shown = _shown(f"{where}/{name}")
-                position = Position(file=shown)
+                pending.append(path)
+            elif path.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
+                yield path
+            elif path.lower().endswith(_MEANT):
                 hint = "rename it: names of files that are read end in .yaml or .yml"
-                diagnostics.append(codes.UNREAD_FOLDER.at(position, f"the file {shown} is not read", hint))
+                message, position = f"the file {_shown(path)} is not read", Position(file=_shown(path))
+                diagnostics.append(codes.UNREAD_FOLDER.at(position, message, hint))
 
 
 def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
     position, path = Position(file=_shown(name)), root / name
     try:
         if path.is_symlink():
+            target, base = path.resolve(), root.resolve()
+            message = hint = ""
             if not path.exists():
                 message, hint = "the symbolic link leads nowhere", "remove it, or commit the file itself"
+            elif not target.is_relative_to(base):
+                message, hint = "the symbolic link leads out of the repository", "commit the file itself"
+            elif target.is_dir():
+                message, hint = "folders behind symbolic links are not read", "commit the folder itself"
+            if message:
                 return codes.SYMLINK.at(position, message, hint)
-            target, base = path.resolve(), root.resolve()
-            if not target.is_relative_to(base):
-                message = "the symbolic link leads out of the repository"
-                return codes.SYMLINK.at(position, message, "commit the file itself")
-            if target.is_dir():
-                message = "folders behind symbolic links are not read"
-                return codes.SYMLINK.at(position, message, "commit the folder itself")
             name = target.relative_to(base).as_posix()
         return folder.read(name, limit=MAX_FILE_BYTES)
     except NotRegularError:
@@ -194,8 +193,6 @@ def _meant(folder: Path) -> str:
     if folder.is_symlink() or any(folder.rglob(SETTINGS_FILE)):
         return ""  # or a fleet repository of its own
     entries = sorted(islice(folder.rglob("*"), _MOST_ENTRIES))
-    files = (path for path in entries if path.name.endswith(SUFFIXES) and path.is_file())
-    found = Counter(
-        place for file in islice(files, _MOST_FILES) for place in _places(file) if place in FOLDERS
-    )
+    files = islice((path for path in entries if path.name.endswith(SUFFIXES) and path.is_file()), _MOST_FILES)
+    found = Counter(place for file in files for place in _places(file) if place in FOLDERS)
     return min(found, key=lambda name: (-found[name], name)) if found else ""

@@ -28,9 +28,6 @@ _ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
 class _Composer(CParser):
     """PyYAML's binding asks its subclass for tags. This one has none: the style tells what is quoted."""
 
-    def __init__(self, text: str) -> None:
-        CParser.__init__(self, text)
-
     def resolve(self, *_: object) -> str:
         return ""
 
@@ -179,10 +176,8 @@ class Document:
     def part(self, path: Path, *, data: dict[str, Any]) -> "Document":
         """A document of this data, whose positions are those of the object at a path and of its fields."""
         node, _, _ = self.walk(path)
-        start, name = self._mark(node), self.at((*path, "name"))
-        found = replace(
-            self, data=data, start=(start.line, start.column), name_at=(name.line, name.column), ambiguous=()
-        )
+        start, name = ((each.line, each.column) for each in (self._mark(node), self.at((*path, "name"))))
+        found = replace(self, data=data, start=start, name_at=name, ambiguous=())
         found.__dict__["root"] = node
         return found
 
@@ -200,10 +195,8 @@ class Document:
         node, key = self.root, None
         for part in path:
             if isinstance(node, MappingNode):
-                found = next(
-                    ((k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == part), None
-                )
-                if found is None:
+                fields = ((k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == part)
+                if (found := next(fields, None)) is None:
                     return node, key, False
                 key, node = found
             elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):

@@ -5,7 +5,7 @@ YAML forbids `---` at the start of a line inside of any value, so the split is a
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from yaml import MarkedYAMLError, YAMLError
@@ -97,20 +97,21 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
                 continue
             name = _name_mark(root)
             name_at = start if name is None else place(*name)
-            documents.append(
-                Document(
-                    file=file,
-                    text=text,
-                    first_line=first_line,
-                    index=index,
-                    data=data,
-                    start=(start.line, start.column),
-                    name_at=(name_at.line, name_at.column),
-                    ambiguous=tuple(constructor.ambiguous),
-                )
+            document = Document(
+                file=file,
+                text=text,
+                first_line=first_line,
+                index=index,
+                data=data,
+                start=(start.line, start.column),
+                name_at=(name_at.line, name_at.column),
+                ambiguous=tuple(constructor.ambiguous),
             )
+            documents.append(document)
     except YAMLError as error:
-        diagnostics.append(_syntax(error, text=text, file=file, first_line=first_line))
+        found = explain(error if isinstance(error, MarkedYAMLError) else str(error), text)
+        code = codes.TAB if found.tab else codes.SYNTAX
+        diagnostics.append(code.at(place(found.line, found.column), found.message, found.hint))
     return documents, diagnostics
 
 
@@ -121,12 +122,6 @@ def _name_mark(root: Node) -> tuple[int, int] | None:
                 if inner.value == "name":
                     return name.start_mark.line, name.start_mark.column
     return None
-
-
-def _syntax(error: YAMLError, *, text: str, file: str, first_line: int) -> Diagnostic:
-    found = explain(error if isinstance(error, MarkedYAMLError) else str(error), text)
-    position = Position(file=file, line=first_line + found.line + 1, column=found.column + 1)
-    return (codes.TAB if found.tab else codes.SYNTAX).at(position, found.message, found.hint)
 
 
 _STRING_TAG = "tag:yaml.org,2002:str"
@@ -179,7 +174,9 @@ class Constructor:
             if name is None:
                 self.construct(value)
             elif name in result:
-                self._duplicate(name, key, first)
+                line = self._at(first[name]).line
+                message = f"{shortened(name)} is written twice; it is already on line {line}"
+                self._report(key, codes.DUPLICATE_KEY, message, "keep one of the two")
             else:
                 first[name] = key
                 result[name] = self._inside(name, value)
@@ -201,28 +198,19 @@ class Constructor:
         value = resolve_plain(text)
         if isinstance(value, str):
             return value
-        why = (
-            f"{shortened(text)}: {value.why}"
-            if isinstance(value, Ambiguous)
-            else f"{shortened(text) or 'an empty key'} is not a string"
-        )
+        why = f"{shortened(text) or 'an empty key'} is not a string"
+        if isinstance(value, Ambiguous):
+            why = f"{shortened(text)}: {value.why}"
         self._report(node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"')
         return text
 
     def _report_ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
-        position = self._at(node)
+        position, path = self._at(node), tuple(self._path)
         self.ambiguous.append(
-            AmbiguousValue(path=tuple(self._path), position=position, text=node.value, instead=found.instead)
+            AmbiguousValue(path=path, position=position, text=node.value, instead=found.instead)
         )
-        hint = f'quote it: "{node.value}"'
-        if found.instead:
-            hint += f", or write {found.instead}"
+        hint = f'quote it: "{node.value}"{f", or write {found.instead}" if found.instead else ""}'
         self._report(node, codes.AMBIGUOUS, f"{shortened(node.value)}: {found.why}", hint)
-
-    def _duplicate(self, name: str, key: Node, first: Mapping[str, Node]) -> None:
-        there = self._at(first[name])
-        message = f"{shortened(name)} is written twice; it is already on line {there.line}"
-        self._report(key, codes.DUPLICATE_KEY, message, "keep one of the two")
 
     def _unsupported_tag(self, node: Node) -> None:
         tag = str(node.tag).replace("tag:yaml.org,2002:", "!!")

@@ -87,9 +87,8 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     if "while scanning a simple key" in problem:
         return _without_colon(lines, begun)
     # A line that is not indented deeper than that of the bracket is outside of it.
-    outside = line > context.line and (
-        not here.strip() or len(_leading_blank(here)) <= len(_leading_blank(lines[context.line]))
-    )
+    indents = [len(_leading_blank(each)) for each in (here, lines[context.line])]
+    outside = line > context.line and (not here.strip() or indents[0] <= indents[1])
     if "unexpected end of stream" in problem or ("expected ',' or" in problem and outside):
         return begun._replace(message="the bracket or quote that opens here is never closed")
     return mistake

@@ -7,8 +7,7 @@ field names, AddonPlacementScore).
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path, value_at
@@ -18,8 +17,7 @@ from gitops_dsf.repository.model.field_model import field_names, model_at
 from gitops_dsf.wording import did_you_mean
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dialect:
+class Dialect(NamedTuple):
     """One older spelling, and what to write."""
 
     path: Path
@@ -52,28 +50,18 @@ def find_dialects(document: Document) -> list[Dialect]:
         "DynamicScorer": (_sources, _endpoints, _query, _arguments, _values, _score_name, _absent),
         "DynamicScoringConfig": (_mask,),
     }
-    if document.kind not in finders:
-        return []
     spec = document.data.get("spec")
-    if not isinstance(spec, dict):
+    if document.kind not in finders or not isinstance(spec, dict):
         return []
-    model = KINDS.get((document.api_version, document.kind))
     found = [dialect for finder in finders[document.kind] for dialect in finder(spec)]
-    if model is not None:
-        taken = {dialect.path for dialect in found}
-        found += [dialect for dialect in _letter_case(model, spec, ("spec",)) if dialect.path not in taken]
-    return found
+    taken = {dialect.path for dialect in found}
+    cases = _letter_case(KINDS[document.api_version, document.kind], spec, ("spec",))
+    return found + [dialect for dialect in cases if dialect.path not in taken]
 
 
 def _renamed(path: Path, new: str, *, message: str = "") -> Dialect:
-    old = path[-1]
-    return Dialect(
-        path=path,
-        message=message or f"{old} is the spelling of an older text",
-        hint=f"write {new}",
-        edits=(Edit(path, to=(*path[:-1], new)),),
-        replaces=((*path[:-1], new),),
-    )
+    message, right = message or f"{path[-1]} is the spelling of an older text", (*path[:-1], new)
+    return Dialect(path, message, f"write {new}", edits=(Edit(path, to=right),), replaces=(right,))
 
 
 def _mask(spec: dict[str, Any]) -> Iterator[Dialect]:
@@ -87,12 +75,9 @@ def _sources(spec: dict[str, Any]) -> Iterator[Dialect]:
     if isinstance(sources, dict) and "source" not in spec:
         yield _renamed(("spec", name), "source")
     elif isinstance(sources, list):
-        yield Dialect(
-            path=("spec", name),
-            message="a list of sources is the spelling of an older text; a scorer has one source",
-            hint="write one `source`, and join the queries with `;`",
-            replaces=(("spec", "source"),),
-        )
+        message = "a list of sources is the spelling of an older text; a scorer has one source"
+        hint = "write one `source`, and join the queries with `;`"
+        yield Dialect(("spec", name), message, hint, replaces=(("spec", "source"),))
 
 
 def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
@@ -103,13 +88,10 @@ def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
         path: Path = ("spec", section, "endpoint")
         moves = [Edit((*path, name), to=("spec", section, name)) for name in endpoint]
         clash = any(name in spec[section] for name in endpoint)
-        yield Dialect(
-            path=path,
-            message=f"{section}.endpoint is the spelling of an older text",
-            hint=f"write its fields ({', '.join(endpoint)}) directly below {section}",
-            edits=() if clash else (*moves, Edit(path)),
-            replaces=(("spec", section, "host"), ("spec", section, "path")),
-        )
+        message = f"{section}.endpoint is the spelling of an older text"
+        hint = f"write its fields ({', '.join(endpoint)}) directly below {section}"
+        fields = (("spec", section, "host"), ("spec", section, "path"))
+        yield Dialect(path, message, hint, () if clash else (*moves, Edit(path)), fields)
 
 
 def _query(spec: dict[str, Any]) -> Iterator[Dialect]:
@@ -138,7 +120,7 @@ def _values(spec: dict[str, Any]) -> Iterator[Dialect]:
         right = next((word for word in allowed if word.lower() == value.lower()), None)
         if right is not None:
             message = f"{path[-1]}: {value} is the spelling of an older text"
-            yield Dialect(path=path, message=message, hint=f"write {right}", edits=(Edit(path, value=right),))
+            yield Dialect(path, message, f"write {right}", edits=(Edit(path, value=right),))
 
 
 def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
@@ -146,18 +128,14 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
     if not isinstance(name, str) or not name:
         return
     params = value_at(spec, ("scoring", "params"))
-    written = isinstance(params, dict) and "name" in params
+    message = "spec.name is the spelling of an older text"
     path, right = ("spec", "name"), ("spec", "scoring", "params", "name")
-    hint = "remove it: metadata.name names the scorer, scoring.params.name the score"
-    if not written:
+    if isinstance(params, dict) and "name" in params:
+        hint = "remove it: metadata.name names the scorer, scoring.params.name the score"
+        yield Dialect(path, message, hint, edits=(Edit(path),))
+    else:
         hint = f"write it as the score's name, scoring.params.name: {name}"
-    yield Dialect(
-        path=path,
-        message="spec.name is the spelling of an older text",
-        hint=hint,
-        edits=(Edit(path, to=() if written else right),),
-        replaces=() if written else (right,),
-    )
+        yield Dialect(path, message, hint, edits=(Edit(path, to=right),), replaces=(right,))
 
 
 def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
@@ -176,12 +154,8 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
     for name, value in values.items():
         path: Path = ("spec", name)
         if name.lower() not in there and isinstance(value, str):
-            yield Dialect(
-                path=path,
-                message=f"{name} is missing, as in an older text",
-                hint=f"write {name}: {value}",
-                edits=(Edit(path, value=value),),
-            )
+            edits = (Edit(path, value=value),)
+            yield Dialect(path, f"{name} is missing, as in an older text", f"write {name}: {value}", edits)
 
 
 def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds

@@ -37,14 +37,9 @@ def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any a
         elif owner is None:
             current = _inside(current, dict)
         else:
-            current = next(
-                (
-                    field.annotation
-                    for name, field in owner.model_fields.items()
-                    if part in {name, field.alias}
-                ),
-                None,
-            )
+            fields = owner.model_fields.items()
+            found = (field.annotation for name, field in fields if part in {name, field.alias})
+            current = next(found, None)
     return current
 
 
@@ -71,9 +66,8 @@ def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - any ann
 
 def _inside(annotation: Any, kind: type) -> Any:  # noqa: ANN401 - any annotation
     """The type of the items of a list, or of the values of a dict with arbitrary keys, such as labels."""
-    return next(
-        (get_args(branch)[-1] for branch in _branches(annotation) if get_origin(branch) is kind), None
-    )
+    found = (get_args(branch)[-1] for branch in _branches(annotation) if get_origin(branch) is kind)
+    return next(found, None)
 
 
 def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:

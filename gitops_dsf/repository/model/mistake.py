@@ -125,11 +125,8 @@ def _diagnostic(
         owner = model_at(model, path[:-1])
         siblings = [] if owner is None else field_names(owner)
         places = [dotted(place) for place in places_elsewhere(model, path)[:3]]
-        hint = (
-            f"did you mean {' or '.join(places)}?"
-            if places
-            else did_you_mean(str(path[-1]), siblings) or f"known here: {names_text(siblings, most=12)}"
-        )
+        near = did_you_mean(str(path[-1]), siblings) or f"known here: {names_text(siblings, most=12)}"
+        hint = f"did you mean {' or '.join(places)}?" if places else near
         message = f"{path[-1]} is not a field of {dotted(path[:-1]) or document.kind}"
         return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
     if kind == "missing":
@@ -144,25 +141,19 @@ def _diagnostic(
         return codes.NOT_POSITIVE.at(document.at(path), message, _describe(model, path))
     types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
     rules = [_rule(item) for item in items if item["type"] not in _TYPES]
-    if types and (not rules or not _same_type(first["input"], items)):
+    # If one branch of a union accepts the type, the value is wrong and not the type.
+    of_text = any(
+        item["type"].startswith(("string_", "literal")) and item["type"] != "string_type" for item in items
+    )
+    if types and not (rules and of_text and isinstance(first["input"], str)):
         expected = " or ".join(dict.fromkeys([*types, *rules]))
         written = document.written(path)
         hint, right = _mend(types, path, first["input"], written)
-        return codes.WRONG_TYPE.at(
-            document.at(path),
-            f"{name} must be {expected}, not {_kind(first['input'], written)}",
-            hint or _describe(model, path),
-            edits=() if right is None else (Edit(path, value=right),),
-        )
+        message = f"{name} must be {expected}, not {_kind(first['input'], written)}"
+        edits = () if right is None else (Edit(path, value=right),)
+        return codes.WRONG_TYPE.at(document.at(path), message, hint or _describe(model, path), edits=edits)
     message = f"{name}: {_refused(first['input'])} is not allowed"
     return codes.BAD_VALUE.at(document.at(path), message, f"write {' or '.join(dict.fromkeys(rules))}")
-
-
-def _same_type(value: object, items: list[ErrorDetails]) -> bool:
-    """Whether one branch of a union accepts the type, so that the value is wrong and not the type."""
-    return isinstance(value, str) and any(
-        item["type"].startswith(("string_", "literal")) and item["type"] != "string_type" for item in items
-    )
 
 
 def _rule(item: ErrorDetails) -> str:

@@ -41,11 +41,9 @@ _ALIKE = 0.85
 def unknown_kind(document: Document) -> Diagnostic:
     """The finding for a document that no model describes: an error if its content would be lost."""
     if not _is_object(document):
-        what = (
-            f"a document without {'kind' if 'apiVersion' in document.data else 'apiVersion and kind'} is not"
-            " read in a fleet repository"
-        )
-        return _other(document, what, _PASSED_OVER)
+        fields = "kind" if "apiVersion" in document.data else "apiVersion and kind"
+        message = f"a document without {fields} is not read in a fleet repository"
+        return _other(document, message, _PASSED_OVER)
     for field in ("apiVersion", "kind"):
         value = document.data.get(field)
         if value is None:
@@ -54,14 +52,11 @@ def unknown_kind(document: Document) -> Diagnostic:
         if not isinstance(value, str):
             hint = "write it as text, in quotes if need be"
             return codes.WRONG_TYPE.at(document.at((field,)), f"{field} must be text", hint)
-    versions = [version for version, kind in KINDS if kind == document.kind]
-    if versions:
-        return codes.UNKNOWN_KIND.at(
-            document.at(("apiVersion",)),
-            f"{document.kind} is not known in apiVersion {document.api_version}",
-            f"write apiVersion: {versions[0]}",
-            edits=(Edit(("apiVersion",), value=versions[0]),),
-        )
+    version = next((version for version, kind in KINDS if kind == document.kind), None)
+    if version is not None:
+        message = f"{document.kind} is not known in apiVersion {document.api_version}"
+        position, edits = document.at(("apiVersion",)), (Edit(("apiVersion",), value=version),)
+        return codes.UNKNOWN_KIND.at(position, message, f"write apiVersion: {version}", edits=edits)
     message = f"kind {document.kind} is not read in a fleet repository"
     meant = meant_kind(document.kind)
     hint = _ELSEWHERE.get(document.kind) or (f"did you mean {meant}?" if meant else "")
@@ -136,9 +131,8 @@ def declare(loaded: Loaded) -> Declared:
             continue
         _add(items[document.kind], Item(value, document), diagnostics)
     by_kind = {kind: tuple(found[key] for key in sorted(found)) for kind, found in items.items()}
-    repositories = by_kind.get("FleetRepository", ())
     return Declared(
-        repository=repositories[0] if repositories else None,
+        repository=next(iter(by_kind.get("FleetRepository", ())), None),
         scorers=by_kind.get("DynamicScorer", ()),
         metric_sources=by_kind.get("MetricSource", ()),
         scoring_configs=by_kind.get("DynamicScoringConfig", ()),
@@ -227,16 +221,13 @@ def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnos
         key = f"{key}\0{metadata['namespace']}"
     if item.document.kind == "FleetRepository":
         key = ""
-    if key in found:
-        first = found[key].position
-        message = f"{item.document.kind} {item.name} exists already at {first}"
+    first = found.setdefault(key, item)
+    if first is not item:
+        message = f"{item.document.kind} {item.name} exists already at {first.position}"
         if key == "":
-            message = f"a repository has one FleetRepository; the first is at {first}"
-        diagnostics.append(
-            codes.DUPLICATE_OBJECT.at(item.position, message, "rename one of them, or remove it")
-        )
-        return
-    found[key] = item
+            message = f"a repository has one FleetRepository; the first is at {first.position}"
+        hint = "rename one of them, or remove it"
+        diagnostics.append(codes.DUPLICATE_OBJECT.at(item.position, message, hint))
 
 
 _MAPS_OF_TEXT = frozenset({"annotations", "labels", "matchLabels"})
@@ -246,16 +237,9 @@ _TAINTS = frozenset({"taints", "tolerations"})
 
 def with_expected_types(diagnostics: Iterable[Diagnostic], documents: Iterable[Document]) -> list[Diagnostic]:
     """Returns the findings, with the hint of each ambiguous value narrowed to what its field accepts."""
-    hints = {
-        item.position: hint
-        for document in documents
-        for item in document.ambiguous
-        if (hint := _hint(document, item))
-    }
+    hints = {item.position: _hint(document, item) for document in documents for item in document.ambiguous}
     return [
-        replace(item, **hints[item.position])
-        if item.code == codes.AMBIGUOUS.id and item.position in hints
-        else item
+        replace(item, **hints.get(item.position, {})) if item.code == codes.AMBIGUOUS.id else item
         for item in diagnostics
     ]
 

@@ -20,17 +20,15 @@ def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -
         del target[key]
     for key, value in values.items():
         where = f"{path}{key}"
+        is_leaf = not isinstance(value, (Mapping, list))
         if key not in target:
-            yield (
-                f"{where} added" if isinstance(value, (Mapping, list)) else f"{where}: {_shown(value)} added"
-            )
+            yield f"{where}: {_shown(value)} added" if is_leaf else f"{where} added"
             place(target, key, value)
         elif isinstance(value, Mapping) and isinstance(target[key], CommentedMap):
             yield from mirror(target[key], value, path=f"{where}.")
         elif (new := _by_identity(value)) is not None and (old := _by_identity(target[key])) is not None:
             yield from _mirror_list(target[key], old, new, path=where)
         elif not same(target[key], value):
-            is_leaf = not isinstance(value, (Mapping, list))
             yield f"{where}: {_shown(target[key])} -> {_shown(value)}" if is_leaf else f"{where} changed"
             target[key] = owned(value)
 
@@ -131,9 +129,8 @@ def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
 def place(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
     """Adds a field: in its place among sorted keys, else at the end."""
     keys = list(target)
-    target.insert(
-        sum(other < key for other in keys) if keys == sorted(keys) else len(keys), key, owned(value)
-    )
+    at = sum(other < key for other in keys) if keys == sorted(keys) else len(keys)
+    target.insert(at, key, owned(value))
 
 
 def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -145,12 +142,8 @@ def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     if not isinstance(value, str):
         return value
     lines = value.split("\n")
-    if (
-        len(lines) > 1
-        and "\t" not in value
-        and value == value.strip()
-        and all(line == line.rstrip() for line in lines)
-    ):
+    is_plain = "\t" not in value and value == value.strip() and all(line == line.rstrip() for line in lines)
+    if len(lines) > 1 and is_plain:
         return LiteralScalarString(value)
     if len(lines) > 1 or resolve_plain(value) != value or not value.isprintable():
         return DoubleQuotedScalarString(value)

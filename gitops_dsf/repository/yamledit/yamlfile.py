@@ -122,23 +122,20 @@ def appended(text: str, document: str) -> str:
     if not text.strip():
         return document
     newline = "\r\n" if "\r\n" in text else "\n"
-    return (
-        f"{text}{'' if text.endswith(newline) else newline}---{newline}{document.replace(chr(10), newline)}"
-    )
+    end = "" if text.endswith(newline) else newline
+    return f"{text}{end}---{newline}{document.replace(chr(10), newline)}"
 
 
 def _read(text: str) -> _Read:
     """Parses one document. Returns it with the emitter whose output is closest to the text."""
-    fallback: _Read | None = None
+    found: list[_Read] = []
     for indent in _INDENTS:
         yaml = _emitter(*indent, marker=text.startswith("---"))
         content = yaml.load(text)
-        found = _Read(yaml, content, "" if content is None else _written(yaml, content))
-        if found.written == text:
-            return found
-        fallback = fallback or found
-    assert fallback is not None  # noqa: S101 - there is at least one indentation
-    return fallback
+        found.append(_Read(yaml, content, _written(yaml, content)))
+        if found[-1].written == text:
+            return found[-1]
+    return found[0]
 
 
 def _emitter(mapping: int, sequence: int, offset: int, *, marker: bool) -> YAML:
