@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.dimension import LABELS
 from dsf_wire.publishrule import Published
-from dsf_wire.rawscores import CLUSTER_LABEL, label_of, selector
+from dsf_wire.rawscores import label_of, selector
 from dsf_wire.summary import ScoreRange, Summary
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.track import ABSENT, NEVER, Grid
@@ -39,7 +39,7 @@ class Series:
     values: npt.NDArray[np.float64]
 
 
-def query_of(score_name: str, *, cluster_label: str = CLUSTER_LABEL) -> str:
+def query_of(score_name: str, *, cluster_label: str) -> str:
     """PromQL for the raw scores that agents exported under a score name.
 
     A restarted agent has other labels of its target, so the labels of the score alone make a series.
@@ -48,7 +48,7 @@ def query_of(score_name: str, *, cluster_label: str = CLUSTER_LABEL) -> str:
     return f"max by ({kept}) ({selector(score_name)})"
 
 
-def exported(cluster_label: str = CLUSTER_LABEL) -> Reader:
+def exported(cluster_label: str) -> Reader:
     """Reads a series of dynamic_score."""
     names = [label_of(name) for name in LABELS]
     return lambda labels: (labels.get(cluster_label, ""), tuple(labels.get(name, "") for name in names))

@@ -36,6 +36,12 @@ _TYPES: Final[dict[str, Callable[[str], object]]] = {
 """What a value becomes, by the word that stands for it in the help. Others stay text."""
 
 
+def _timeout(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 1 or more")
+    return int(text)
+
+
 class Arguments:
     """Adds the arguments of a verb, or those of a group."""
 
@@ -66,6 +72,58 @@ class Arguments:
             settings["action"] = "store_true"
         self._takes.add_argument(name, help=meaning, **settings)
 
+    def fleet(self) -> None:
+        self("directory [DIR]", "fleet repository; this folder by default", default=Path())
+
+    def output(self, *formats: str) -> None:
+        """Adds -o with these formats, text by default. What is JSON can be YAML, too."""
+        meaning = "text by default; yaml is the JSON as YAML"
+        self.parser.add_argument("-o", "--output", choices=(*formats, YAML), default="text", help=meaning)
+
+    def context(self) -> "Arguments":
+        hub = self.group("which hub")
+        hub("--context HUB", "context of the kubeconfig; the current one by default")
+        hub("--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
+        return hub
+
+    def hub(self) -> None:
+        """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
+        hub, ocm = self.context(), "open-cluster-management"
+        hub("--hub-namespace NAME", f"where scorers are ({ocm})", default=ocm)
+        hub("--argocd-namespace NAME", "where ApplicationSets and Placements are (argocd)", default="argocd")
+
+    def waiting(self, *, until: str, dry_run: str) -> None:
+        self("--dry-run", dry_run)
+        self("--timeout SECONDS", f"how long to wait until {until} (300)", type=_timeout, default=300)
+        self("--no-wait", f"do not wait until {until}")
+
+    def span(self) -> None:
+        """Adds --days, --from and --to."""
+        group = self.group("which span of time")
+        group("--days N", f"up to --to ({DEFAULT_DAYS})")
+        group("--from TIME", "in place of --days", dest="start")
+        group("--to TIME", "now by default", dest="end")
+
+    def source(self) -> None:
+        """Adds --scores, --state-branch, --context, --kubeconfig and --now."""
+        sources = self.group("where scores and decisions come from").one_of()
+        sources(
+            "--scores PATH", "file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot"
+        )
+        branch = "branch of this git repository that holds a snapshot: gitops-dsf-state"
+        sources("--state-branch BRANCH", branch)
+        sources("--context HUB", "context of the kubeconfig: ask the hub itself")
+        self("--kubeconfig FILE", "with --context: in place of $KUBECONFIG or ~/.kube/config")
+        self(
+            "--now TIME", "time for which expired scores are computed; by default when the data was observed"
+        )
+
+    def journal(self) -> None:
+        sources = self.group("where the journal is").one_of()
+        branch = f"branch of the git repository in DIR, fetched before ({JOURNAL_BRANCH})"
+        sources("--journal-branch BRANCH", branch, default=JOURNAL_BRANCH)
+        sources("--journal PATH", "a file of the journal, or a folder with its files")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verb:
@@ -80,68 +138,6 @@ class Verb:
     examples: str = ""
     module: str = ""
     """The one of its name by default."""
-
-
-def add_fleet_directory(add: Arguments) -> None:
-    add("directory [DIR]", "fleet repository; this folder by default", default=Path())
-
-
-def add_output(add: Arguments, *formats: str) -> None:
-    """Adds -o with these formats, text by default. What is JSON can be YAML, too."""
-    meaning = "text by default; yaml is the JSON as YAML"
-    add.parser.add_argument("-o", "--output", choices=(*formats, YAML), default="text", help=meaning)
-
-
-def add_context_arguments(add: Arguments) -> Arguments:
-    hub = add.group("which hub")
-    hub("--context HUB", "context of the kubeconfig; the current one by default")
-    hub("--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
-    return hub
-
-
-def add_hub_arguments(add: Arguments) -> None:
-    """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
-    hub, ocm = add_context_arguments(add), "open-cluster-management"
-    hub("--hub-namespace NAME", f"where scorers are ({ocm})", default=ocm)
-    hub("--argocd-namespace NAME", "where ApplicationSets and Placements are (argocd)", default="argocd")
-
-
-def add_waiting_arguments(add: Arguments, *, until: str, dry_run: str) -> None:
-    add("--dry-run", dry_run)
-    add("--timeout SECONDS", f"how long to wait until {until} (300)", type=_timeout, default=300)
-    add("--no-wait", f"do not wait until {until}")
-
-
-def _timeout(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 1 or more")
-    return int(text)
-
-
-def add_span_arguments(add: Arguments) -> None:
-    """Adds --days, --from and --to."""
-    group = add.group("which span of time")
-    group("--days N", f"up to --to ({DEFAULT_DAYS})")
-    group("--from TIME", "in place of --days", dest="start")
-    group("--to TIME", "now by default", dest="end")
-
-
-def add_source_arguments(add: Arguments) -> None:
-    """Adds --scores, --state-branch, --context, --kubeconfig and --now."""
-    sources = add.group("where scores and decisions come from").one_of()
-    sources("--scores PATH", "file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot")
-    branch = "branch of this git repository that holds a snapshot: gitops-dsf-state"
-    sources("--state-branch BRANCH", branch)
-    sources("--context HUB", "context of the kubeconfig: ask the hub itself")
-    add("--kubeconfig FILE", "with --context: in place of $KUBECONFIG or ~/.kube/config")
-    add("--now TIME", "time for which expired scores are computed; by default when the data was observed")
-
-
-def add_journal_arguments(add: Arguments) -> None:
-    sources = add.group("where the journal is").one_of()
-    branch = f"branch of the git repository in DIR, fetched before ({JOURNAL_BRANCH})"
-    sources("--journal-branch BRANCH", branch, default=JOURNAL_BRANCH)
-    sources("--journal PATH", "a file of the journal, or a folder with its files")
 
 
 def read_named(name: str, hint: str = "") -> bytes:

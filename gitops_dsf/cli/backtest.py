@@ -307,14 +307,10 @@ def _headers(written: list[str]) -> dict[str, str]:
 def _formatted(results: tuple[Result, ...], notes: list[str], style: str) -> str:
     if style == "json":
         return json_text(document(results, notes=notes))
-    if style == "markdown":
-        return markdown(results, notes=notes)
-    if style == "html":
-        return page(results, notes=notes)
-    return backtest_text(results, notes=notes)
+    return {"markdown": markdown, "html": page, "text": backtest_text}[style](results, notes=notes)
 
 
-def backtest_text(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
+def backtest_text(results: Sequence[Result], *, notes: Sequence[str]) -> str:
     """A table of Placements, then advice, then what is not known."""
     head = results[-1]
     compared = [f"{results[0].side.title} compared with {head.side.title}"] if len(results) > 1 else []

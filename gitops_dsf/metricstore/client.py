@@ -20,17 +20,13 @@ SMALLEST_PAGE: Final = 20
 """A store that does not answer for so few points does not answer at all."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoreLimits:
-    """Bounds of reading. Seconds, bytes and samples."""
-
-    seconds: float = 60.0
-    """For one page."""
-    answer_bytes: int = 64 << 20
-    page_samples: int = 200_000
-    """Samples that a page is expected to have. It becomes smaller when the store refuses."""
-    samples: int = 60_000_000
-    """Of all queries together."""
+SECONDS: Final = 60.0
+"""For one page."""
+ANSWER_BYTES: Final = 64 << 20
+PAGE_SAMPLES: Final = 200_000
+"""Samples that a page is expected to have. It becomes smaller when the store refuses."""
+MOST_SAMPLES: Final = 60_000_000
+"""Of all queries together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,19 +47,17 @@ class MetricStore:
         *,
         token: Callable[[], Awaitable[str]] | None = None,
         headers: dict[str, str] | None = None,
-        limits: StoreLimits | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
         """`token` gives the bearer token of each request, empty for none. It may raise StoreError."""
         self._url = f"{url.rstrip('/')}/api/v1/query_range"
-        self._limits = limits or StoreLimits()
         self._read = 0
         sent = {"User-Agent": f"gitops-dsf/{__version__}", **(headers or {}), **answers.IDENTITY}
         self._token = token
         self._client = answers.limited(
             httpx.AsyncClient(
                 verify=trust or _trust(url),
-                timeout=httpx.Timeout(self._limits.seconds, pool=None),
+                timeout=httpx.Timeout(SECONDS, pool=None),
                 follow_redirects=False,
                 headers=sent,
             )
@@ -77,9 +71,9 @@ class MetricStore:
 
     def refuse_beyond(self, samples: int) -> None:
         """Raises StoreError for a history of more samples than all queries together may have."""
-        if samples > self._limits.samples:
+        if samples > MOST_SAMPLES:
             raise StoreError(
-                f"the history has more than {self._limits.samples:,} samples; ask for a shorter time or for"
+                f"the history has more than {MOST_SAMPLES:,} samples; ask for a shorter time or for"
                 " one application"
             )
 
@@ -99,9 +93,7 @@ class MetricStore:
             self.refuse_beyond(self._read)
             yield StoredPage(first=first, count=length, answer=answer)
             first += length
-            length = min(
-                MAX_POINTS, max(SMALLEST_PAGE, self._limits.page_samples // max(1, len(answer.series)))
-            )
+            length = min(MAX_POINTS, max(SMALLEST_PAGE, PAGE_SAMPLES // max(1, len(answer.series))))
 
     async def _page(self, query: str, *, start: float, step: float, count: int) -> Answer:
         where = display(self._url)
@@ -114,12 +106,12 @@ class MetricStore:
         token = await self._token() if self._token is not None else ""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            with as_call_faults(url=self._url, seconds=self._limits.seconds):
+            with as_call_faults(url=self._url, seconds=SECONDS):
                 async with (
-                    asyncio.timeout(self._limits.seconds),
+                    asyncio.timeout(SECONDS),
                     self._client.stream("POST", self._url, data=form, headers=headers) as response,
                 ):
-                    content = await answers.read(response, limit=self._limits.answer_bytes)
+                    content = await answers.read(response, limit=ANSWER_BYTES)
         except CallFault as fault:
             smaller = fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE)
             raise (TooMuchError if smaller else StoreError)(str(fault)) from fault

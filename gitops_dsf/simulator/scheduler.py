@@ -10,27 +10,9 @@ from typing import Any
 from gitops_dsf.hub.names import DISABLE_ANNOTATION
 from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.placements import decision_of
+from gitops_dsf.simulator import filters, prioritizers
 from gitops_dsf.simulator.documents import SimulatorInputError
-from gitops_dsf.simulator.filters import (
-    PREDICATE_FILTER,
-    TAINT_FILTER,
-    MembershipError,
-    filter_clusters,
-    filter_tainted,
-    requeue_time,
-    resolve_membership,
-)
 from gitops_dsf.simulator.groups import decide_groups, misconfigured_condition, satisfied_condition
-from gitops_dsf.simulator.prioritizers import (
-    PrioritizerError,
-    PrioritizerResult,
-    SchedulerPanic,
-    own_decisions,
-    prioritizers_of,
-    rank,
-    score,
-    selector_error,
-)
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 from gitops_dsf.simulator.verdict import Outcome, Stage, Verdict
@@ -81,16 +63,16 @@ def simulate_placement(placement: Placement, *, state: HubState, now: datetime) 
         state=state,
         now=now,
         outcome=_outcome(placement),
-        current=own_decisions(placement, state),
+        current=prioritizers.own_decisions(placement, state),
     )
     try:
-        membership = resolve_membership(placement, state)
-    except MembershipError as error:
+        membership = filters.resolve_membership(placement, state)
+    except filters.MembershipError as error:
         return replace(start, outcome=Outcome.FAILED, sync_error=str(error))
     start = replace(start, membership=membership)
     try:
         scheduled = _schedule(start)
-    except SchedulerPanic as panic:
+    except prioritizers.SchedulerPanic as panic:
         if start.outcome is not Outcome.SCHEDULED:  # not scheduled, so it never panics
             return start
         return replace(start, outcome=Outcome.PANIC, panic=str(panic))
@@ -108,42 +90,42 @@ def _outcome(placement: Placement) -> Outcome:
 def _schedule(verdict: Verdict) -> Verdict:
     """Filters, scores and ranks (schedule.go: Schedule). After an error, what was computed before is kept."""
     placement, state, now = verdict.source, verdict.state, verdict.now
-    matched = filter_clusters(verdict.membership.clusters, placement=placement, state=state)
+    matched = filters.filter_clusters(verdict.membership.clusters, placement=placement, state=state)
     if matched.unsupported:
         # A Placement that is not scheduled keeps its decisions in any case.
         outcome = Outcome.UNSUPPORTED if verdict.outcome is Outcome.SCHEDULED else verdict.outcome
         return replace(verdict, outcome=outcome, unsupported=matched.unsupported)
     if matched.status.failed:
         return replace(verdict, status=matched.status)
-    verdict = replace(verdict, stages=(Stage(PREDICATE_FILTER, matched.clusters),))
-    clusters, status = filter_tainted(
+    verdict = replace(verdict, stages=(Stage(filters.PREDICATE_FILTER, matched.clusters),))
+    clusters, status = filters.filter_tainted(
         matched.clusters, placement=placement, state=state, own=verdict.current, now=now
     )
     if status.failed:
         return replace(verdict, status=status)
-    verdict = replace(verdict, stages=(*verdict.stages, Stage(TAINT_FILTER, clusters)))
+    verdict = replace(verdict, stages=(*verdict.stages, Stage(filters.TAINT_FILTER, clusters)))
     try:
-        prioritizers = prioritizers_of(placement)
-    except PrioritizerError as error:
+        used = prioritizers.prioritizers_of(placement)
+    except prioritizers.PrioritizerError as error:
         return replace(verdict, status=Status(Code.MISCONFIGURED, str(error)))
-    results: list[PrioritizerResult] = []
+    results: list[prioritizers.PrioritizerResult] = []
     final = SUCCESS
-    for prioritizer in prioritizers:
-        result = score(prioritizer, placement=placement, state=state, clusters=clusters, now=now)
+    for prioritizer in used:
+        result = prioritizers.score(prioritizer, placement=placement, state=state, clusters=clusters, now=now)
         if result.status.failed:
             return replace(verdict, status=result.status, prioritizers=tuple(results))
         if result.status.code is Code.WARNING:
             final = result.status
         results.append(result)
     number_of_clusters = placement.spec.number_of_clusters
-    ranking = rank(clusters, results, number_of_clusters=number_of_clusters)
+    ranking = prioritizers.rank(clusters, results, number_of_clusters=number_of_clusters)
     return replace(
         verdict,
         status=final,
         prioritizers=tuple(results),
         ranking=ranking,
         unscheduled=0 if number_of_clusters is None else number_of_clusters - ranking.selected,
-        requeue_at=requeue_time(placement=placement, state=state, own=verdict.current, now=now),
+        requeue_at=filters.requeue_time(placement=placement, state=state, own=verdict.current, now=now),
     )
 
 
@@ -153,7 +135,7 @@ def _conclude(verdict: Verdict) -> Verdict:
     selected = verdict.ranking.selected_clusters if verdict.ranking else []
     groups, group_status = decide_groups(placement, state=state, selected=selected)
     status: Status = group_status if group_status.failed else verdict.status
-    binding_error = selector_error(placement)
+    binding_error = prioritizers.selector_error(placement)
     return replace(
         verdict,
         status=status,

@@ -9,18 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from gitops_dsf.argocd.gotemplate.nodes import (
-    Action,
-    Branch,
-    Constant,
-    Field,
-    Function,
-    Group,
-    Operand,
-    Pipeline,
-    Statement,
-    Variable,
-)
+from gitops_dsf.argocd.gotemplate import nodes
 from gitops_dsf.argocd.gotemplate.parse import NOT_PLAIN, PLAIN_ONES, SHARED, CostlyError, parse
 from gitops_dsf.argocd.gotemplate.plain import FALLS_BACK, PLAIN, Read, Value, is_plain
 from gitops_dsf.argocd.gotemplate.tokens import TemplateError
@@ -125,16 +114,16 @@ class _Run:
         self._variables: dict[str, Value] = {}
         self._sure = True
 
-    def statements(self, items: Sequence[Statement]) -> None:
+    def statements(self, items: Sequence[nodes.Statement]) -> None:
         for item in items:
             try:
                 self._statement(item)
             except _StopError:
                 continue
 
-    def _statement(self, item: Statement) -> None:
+    def _statement(self, item: nodes.Statement) -> None:
         match item:
-            case Action(pipeline):
+            case nodes.Action(pipeline):
                 value = self._pipeline(pipeline)
                 if not pipeline.variables and value.kind == "map":
                     message = "this writes several parameters as Go prints a map"
@@ -143,7 +132,7 @@ class _Run:
                 if not pipeline.variables:
                     self._is_there(value)
                     self.written += value.size
-            case Branch(pipeline, body, otherwise):
+            case nodes.Branch(pipeline, body, otherwise):
                 kept = dict(self._variables)
                 condition = _UNKNOWN
                 try:
@@ -155,7 +144,7 @@ class _Run:
                         self.statements(otherwise)
                     self._variables = kept
 
-    def _pipeline(self, pipeline: Pipeline) -> Value:
+    def _pipeline(self, pipeline: nodes.Pipeline) -> Value:
         if pipeline.assigns:
             message = (
                 f"a variable that changes is more than a parameter: nobody can tell what it costs {SHARED}"
@@ -174,9 +163,9 @@ class _Run:
             self._variables[name] = value
         return value
 
-    def _command(self, command: tuple[Operand, ...], final: Value | None) -> Value:
+    def _command(self, command: tuple[nodes.Operand, ...], final: Value | None) -> Value:
         first, *rest = command
-        if isinstance(first, Function):
+        if isinstance(first, nodes.Function):
             return self._call(first, rest, final)
         if rest or final is not None:
             message = "a value takes no arguments"
@@ -185,23 +174,23 @@ class _Run:
             )
         return self._value(first)
 
-    def _value(self, item: Operand) -> Value:
+    def _value(self, item: nodes.Operand) -> Value:
         match item:
-            case Constant(offset, None, kind):
+            case nodes.Constant(offset, None, kind):
                 raise self._costs(offset, "nil" if kind == "nil" else "a number that is not whole")
-            case Constant(_, value, kind):
+            case nodes.Constant(_, value, kind):
                 return Value(kind, len(str(value)), value)
-            case Field(offset, names):
+            case nodes.Field(offset, names):
                 return self._parameter(offset, names)
-            case Variable(offset, "$", names):
+            case nodes.Variable(offset, "$", names):
                 return self._parameter(offset, names)
-            case Variable(offset, name, names):
+            case nodes.Variable(offset, name, names):
                 if name not in self._variables:
                     raise self._stop(Trouble.FAILS, offset, f"{name} has no value yet")
                 return self._inside(offset, self._variables[name], names)
-            case Group(offset, pipeline, names):
+            case nodes.Group(offset, pipeline, names):
                 return self._inside(offset, self._pipeline(pipeline), names)
-            case Function():
+            case nodes.Function():
                 return self._call(item, [], None)
 
     def _inside(self, offset: int, value: Value, names: tuple[str, ...]) -> Value:
@@ -249,11 +238,13 @@ class _Run:
             self.found.append(Finding(Trouble.LACKING, offset, f"{read[1]} is lacking", lacks=read))
             raise _StopError
 
-    def _call(self, function: Function, operands: Sequence[Operand], final: Value | None) -> Value:
+    def _call(
+        self, function: nodes.Function, operands: Sequence[nodes.Operand], final: Value | None
+    ) -> Value:
         match function.name, operands:
             case "index", (
-                Field(offset, names) | Variable(offset, "$", names),
-                Constant(_, str(key), "text"),
+                nodes.Field(offset, names) | nodes.Variable(offset, "$", names),
+                nodes.Constant(_, str(key), "text"),
             ) if final is None:
                 return self._parameter(offset, (*names, key))
         given = []
@@ -288,7 +279,9 @@ class _Run:
             self._is_there(empty)
         return Value("bool", 5, name in {"empty", "not"} or None)
 
-    def _fits(self, function: Function, operands: Sequence[Operand], given: Sequence[Value]) -> None:
+    def _fits(
+        self, function: nodes.Function, operands: Sequence[nodes.Operand], given: Sequence[Value]
+    ) -> None:
         """Whether a function takes these arguments."""
         name, plain = function.name, PLAIN[function.name]
         least = len(plain.takes) + plain.least

@@ -6,18 +6,7 @@ import re
 from typing import Final
 
 from gitops_dsf.argocd import api
-from gitops_dsf.argocd.gotemplate.nodes import (
-    Action,
-    Branch,
-    Constant,
-    Field,
-    Function,
-    Group,
-    Operand,
-    Pipeline,
-    Statement,
-    Variable,
-)
+from gitops_dsf.argocd.gotemplate import nodes
 from gitops_dsf.argocd.gotemplate.tokens import SPACES, TemplateError, Token, tokens
 
 SHARED: Final = "the ApplicationSet controller, which all teams share"
@@ -38,7 +27,7 @@ class CostlyError(TemplateError):
     """A template that is more than anybody needs."""
 
 
-def parse(text: str) -> tuple[Statement, ...]:
+def parse(text: str) -> tuple[nodes.Statement, ...]:
     """The statements of a template, without the text between them. Raises TemplateError."""
     return _Parser(text).whole()
 
@@ -50,15 +39,15 @@ class _Parser:
         self._variables = ["$"]
         self._depth = 0
 
-    def whole(self) -> tuple[Statement, ...]:
+    def whole(self) -> tuple[nodes.Statement, ...]:
         found, end = self._list()
         if end.kind != "end":
             raise TemplateError(f"{{{{ {end.value} }}}} belongs to nothing", end.offset, "remove it")
         return found
 
-    def _list(self, *, opened: Token | None = None) -> tuple[tuple[Statement, ...], Token]:
+    def _list(self, *, opened: Token | None = None) -> tuple[tuple[nodes.Statement, ...], Token]:
         """Statements up to `end`, `else` or the end of the text, which is returned."""
-        found: list[Statement] = []
+        found: list[nodes.Statement] = []
         while (token := self._take()).kind == "open":
             word = self._skip()
             if word.kind == "keyword" and word.value in {"end", "else"}:
@@ -70,18 +59,18 @@ class _Parser:
             elif word.kind == "keyword" and word.value != "nil":
                 raise CostlyError(f"{word.value} {NOT_PLAIN}", word.offset, PLAIN_ONES)
             else:
-                found.append(Action(self._pipeline("close", "the action", opened=token)))
+                found.append(nodes.Action(self._pipeline("close", "the action", opened=token)))
         if opened is not None:
             raise TemplateError(
                 f"{{{{ {opened.value} }}}} has no {{{{ end }}}}", opened.offset, "add {{ end }}"
             )
         return tuple(found), token
 
-    def _branch(self, word: Token) -> Branch:
+    def _branch(self, word: Token) -> nodes.Branch:
         known = len(self._variables)
         pipeline = self._pipeline("close", word.value, opened=word)
         body, end = self._nested(word)
-        otherwise: tuple[Statement, ...] = ()
+        otherwise: tuple[nodes.Statement, ...] = ()
         if end.value == "else" and self._skip().value == "if":
             again = self._take()
             self._deeper(again)
@@ -96,9 +85,9 @@ class _Parser:
         else:
             self._close(end)
         del self._variables[known:]
-        return Branch(pipeline, body, otherwise)
+        return nodes.Branch(pipeline, body, otherwise)
 
-    def _nested(self, word: Token) -> tuple[tuple[Statement, ...], Token]:
+    def _nested(self, word: Token) -> tuple[tuple[nodes.Statement, ...], Token]:
         self._deeper(word)
         found = self._list(opened=word)
         self._depth -= 1
@@ -109,15 +98,17 @@ class _Parser:
         if self._depth > DEEPEST:
             raise CostlyError(f"more than {DEEPEST} levels are nested here", token.offset, "write it flat")
 
-    def _pipeline(self, end: str, context: str, *, opened: Token) -> Pipeline:
+    def _pipeline(self, end: str, context: str, *, opened: Token) -> nodes.Pipeline:
         start = self._skip()
         variables, assigns = self._declared()
-        commands: list[tuple[Operand, ...]] = []
+        commands: list[tuple[nodes.Operand, ...]] = []
         while (token := self._skip()).kind != end:
             if token.kind not in _STARTS and not (token.kind == "keyword" and token.value == "nil"):
                 raise _unexpected(token, commands=bool(commands))
             command = self._command()
-            if commands and (isinstance(command[0], Constant) or command[0] == Field(command[0].offset, ())):
+            if commands and (
+                isinstance(command[0], nodes.Constant) or command[0] == nodes.Field(command[0].offset, ())
+            ):
                 raise TemplateError(
                     "a value cannot stand behind |", command[0].offset, "write a function there, or remove |"
                 )
@@ -127,7 +118,7 @@ class _Parser:
             raise TemplateError(
                 f"{context} has no value", opened.offset, "write a parameter, such as {{.name}}"
             )
-        return Pipeline(start.offset, variables, assigns, tuple(commands))
+        return nodes.Pipeline(start.offset, variables, assigns, tuple(commands))
 
     def _declared(self) -> tuple[tuple[str, ...], bool]:
         if (token := self._skip()).kind == "variable":
@@ -144,9 +135,9 @@ class _Parser:
             return (token.value,), sign.kind == "="
         return (), False
 
-    def _command(self) -> tuple[Operand, ...]:
+    def _command(self) -> tuple[nodes.Operand, ...]:
         """The operands of a command. Takes the | behind them."""
-        found: list[Operand] = []
+        found: list[nodes.Operand] = []
         while True:
             self._skip()
             operand = self._operand()
@@ -163,7 +154,7 @@ class _Parser:
                 raise TemplateError("nothing stands before |", token.offset)
             return tuple(found)
 
-    def _operand(self) -> Operand | None:
+    def _operand(self) -> nodes.Operand | None:
         token = self._take()
         found = self._term(token)
         if found is None:
@@ -175,46 +166,46 @@ class _Parser:
         if not names:
             return found
         match found:
-            case Field(offset, first) if first:
-                return Field(offset, (*first, *names))
-            case Variable(offset, name, _):
-                return Variable(offset, name, tuple(names))
-            case Group(offset, pipeline, _):
-                return Group(offset, pipeline, tuple(names))
-            case Function(offset, name):
-                inner = Pipeline(offset, (), False, ((found,),))
-                return Group(offset, inner, tuple(names))
+            case nodes.Field(offset, first) if first:
+                return nodes.Field(offset, (*first, *names))
+            case nodes.Variable(offset, name, _):
+                return nodes.Variable(offset, name, tuple(names))
+            case nodes.Group(offset, pipeline, _):
+                return nodes.Group(offset, pipeline, tuple(names))
+            case nodes.Function(offset, name):
+                inner = nodes.Pipeline(offset, (), False, ((found,),))
+                return nodes.Group(offset, inner, tuple(names))
         raise TemplateError(f". does not fit behind {token.value}", token.offset + len(token.value))
 
-    def _term(self, token: Token) -> Operand | None:
+    def _term(self, token: Token) -> nodes.Operand | None:
         match token.kind:
             case "word":
                 if token.value not in api()["functions"]:
                     hint = f"write .{token.value} for a parameter"
                     raise TemplateError(f"there is no function {token.value}", token.offset, hint)
-                return Function(token.offset, token.value)
+                return nodes.Function(token.offset, token.value)
             case "dot":
-                return Field(token.offset, ())
+                return nodes.Field(token.offset, ())
             case "field":
-                return Field(token.offset, (token.value[1:],))
+                return nodes.Field(token.offset, (token.value[1:],))
             case "variable":
                 if token.value not in self._variables:
                     raise TemplateError(f"there is no variable {token.value}", token.offset)
-                return Variable(token.offset, token.value, ())
+                return nodes.Variable(token.offset, token.value, ())
             case "bool":
-                return Constant(token.offset, token.value == "true", "bool")
+                return nodes.Constant(token.offset, token.value == "true", "bool")
             case "number":
                 value = int(token.value) if _WHOLE.fullmatch(token.value) else None
-                return Constant(token.offset, value, "number")
+                return nodes.Constant(token.offset, value, "number")
             case "string":
-                return Constant(token.offset, _unquoted(token), "text")
+                return nodes.Constant(token.offset, _unquoted(token), "text")
             case "(":
                 self._deeper(token)
                 inside = self._pipeline(")", "(", opened=token)
                 self._depth -= 1
-                return Group(token.offset, inside, ())
+                return nodes.Group(token.offset, inside, ())
             case "keyword" if token.value == "nil":
-                return Constant(token.offset, None, "nil")
+                return nodes.Constant(token.offset, None, "nil")
         return None
 
     def _close(self, word: Token) -> None:

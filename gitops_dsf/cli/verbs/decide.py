@@ -6,20 +6,15 @@ from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
 from gitops_dsf.cli.arguments import (
     Arguments,
     Verb,
-    add_fleet_directory,
-    add_journal_arguments,
-    add_output,
-    add_source_arguments,
-    add_span_arguments,
 )
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 
 
 def _diff(add: Arguments) -> None:
-    add_fleet_directory(add)
+    add.fleet()
     add("--base REV", "branch, tag or commit to compare with", required=True)
     add("--head REV", "compare this revision in place of the working tree")
-    add_output(add, "text", "markdown", "json")
+    add.output("text", "markdown", "json")
     add("--exit-code", "exit 1 when anything differs")
     add(
         "--fail-on EFFECT ...",
@@ -33,7 +28,7 @@ def _diff(add: Arguments) -> None:
         type=int,
         default=2,
     )
-    add_source_arguments(add)
+    add.source()
 
 
 DIFF: Final = Verb(
@@ -59,13 +54,13 @@ and whenever the head does not validate
 
 
 def _simulate(add: Arguments) -> None:
-    add_fleet_directory(add)
+    add.fleet()
     shown = add.one_of()
     shown("--placement [NS/]NAME", "only this Placement")
     shown("--paced", "the moves that spec.pace lets begin together, wave after wave; needs scores")
     add("--all", "every cluster in the tables, not the first 20 of each")
-    add_output(add, "text", "json")
-    add_source_arguments(add)
+    add.output("text", "json")
+    add.source()
 
 
 SIMULATE: Final = Verb(
@@ -93,9 +88,9 @@ def _explain(add: Arguments) -> None:
         "namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
     )
     add("cluster [CLUSTER]", "name of a ManagedCluster; without it, the Placement is explained")
-    add_fleet_directory(add)
-    add_output(add, "text", "json")
-    add_source_arguments(add)
+    add.fleet()
+    add.output("text", "json")
+    add.source()
 
 
 EXPLAIN: Final = Verb(
@@ -119,7 +114,7 @@ examples:
 
 
 def _backtest(add: Arguments) -> None:
-    add_fleet_directory(add)
+    add.fleet()
     history = add.group("where the history comes from").one_of(required=True)
     history("--prometheus URL", "a store with Prometheus' HTTP API")
     history("--history PATH", "file or folder with saved answers of /api/v1/query_range")
@@ -135,7 +130,7 @@ def _backtest(add: Arguments) -> None:
         f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
         default=CLUSTER_LABEL,
     )
-    add_span_arguments(add)
+    add.span()
     add("--base REV", "compare with this revision, as diff does")
     add("--placement [NS/]NAME ...", "only this Placement; can be repeated")
     add(
@@ -144,10 +139,10 @@ def _backtest(add: Arguments) -> None:
         default=WINDOW_SECONDS,
     )
     add("--advise", "try every stickiness, and several deadbands; demands, too, if there is a journal")
-    add_journal_arguments(add)
-    add_output(add, "text", "json", "markdown", "html")
+    add.journal()
+    add.output("text", "json", "markdown", "html")
     add("--time-limit SECONDS", "leave out what is not read or decided by then, and say so; for pipelines")
-    add_source_arguments(add)
+    add.source()
 
 
 BACKTEST: Final = Verb(

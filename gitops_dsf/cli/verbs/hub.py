@@ -6,23 +6,16 @@ from typing import Final
 from gitops_dsf.cli.arguments import (
     Arguments,
     Verb,
-    add_context_arguments,
-    add_fleet_directory,
-    add_hub_arguments,
-    add_journal_arguments,
-    add_output,
-    add_span_arguments,
-    add_waiting_arguments,
 )
 
 
 def _install(add: Arguments) -> None:
-    add_fleet_directory(add)
-    add_context_arguments(add)
+    add.fleet()
+    add.context()
     add(
         "--repo URL", "URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml"
     )
-    add_waiting_arguments(add, until="the loop runs", dry_run="check everything and change nothing")
+    add.waiting(until="the loop runs", dry_run="check everything and change nothing")
 
 
 INSTALL: Final = Verb(
@@ -49,9 +42,8 @@ finds an error, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted
 
 
 def _uninstall(add: Arguments) -> None:
-    add_hub_arguments(add)
-    add_waiting_arguments(
-        add,
+    add.hub()
+    add.waiting(
         until="the managed clusters have removed the agents",
         dry_run="delete nothing, and say what would be deleted",
     )
@@ -79,9 +71,9 @@ examples:
 
 
 def _doctor(add: Arguments) -> None:
-    add_hub_arguments(add)
+    add.hub()
     add("--strict", "exit with 1 for warnings, too")
-    add_output(add, "text", "json")
+    add.output("text", "json")
 
 
 DOCTOR: Final = Verb(
@@ -102,12 +94,12 @@ examples:
 
 
 def _status(add: Arguments) -> None:
-    add_hub_arguments(add)
+    add.hub()
     add("--scorer NAME", "only this scorer (its name or its score name), and what ranks by it")
     add("--placement [NS/]NAME", "only this Placement, its scorers and its applications")
     add("--cluster NAME", "only this cluster, and what would bring it in or out")
     add("--all", "show every score, Placement and application, however many there are")
-    add_output(add, "text", "json")
+    add.output("text", "json")
 
 
 STATUS: Final = Verb(
@@ -137,11 +129,11 @@ def _log(add: Arguments) -> None:
         "application [APP]",
         "ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by default",
     )
-    add_fleet_directory(add)
-    add_journal_arguments(add)
-    add_span_arguments(add)
+    add.fleet()
+    add.journal()
+    add.span()
     add("--at TIME", "explain the last move of APP up to then, and list nothing")
-    add_output(add, "text", "json")
+    add.output("text", "json")
 
 
 LOG: Final = Verb(

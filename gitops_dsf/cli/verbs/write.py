@@ -3,7 +3,7 @@
 import argparse
 from typing import Final
 
-from gitops_dsf.cli.arguments import Arguments, Verb, add_fleet_directory, add_output
+from gitops_dsf.cli.arguments import Arguments, Verb
 
 
 def _extras(text: str) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def _validate(add: Arguments) -> None:
         "paths [DIR|FILE ...]",
         "fleet repository (this folder by default), or files of one; - is standard input",
     )
-    add_output(add, "text", "json", "github", "sarif")
+    add.output("text", "json", "github", "sarif")
     add("--fix", "write what hints state exactly into the files, and report what is left")
     add("--strict", "exit with 1 for warnings, too")
 
@@ -100,10 +100,10 @@ Findings go to standard output, the summary to standard error. `gitops-dsf expla
 
 
 def _test(add: Arguments) -> None:
-    add_fleet_directory(add)
+    add.fleet()
     add("--name PATTERN ...", "only tests with such a name")
     add("--promtool FILE", "evaluates queries over given metrics; the promtool on the PATH by default")
-    add_output(add, "text", "json", "junit")
+    add.output("text", "json", "junit")
 
 
 TEST: Final = Verb(
@@ -126,7 +126,7 @@ exit codes: 0 all tests pass; 1 a test fails, or the repository has errors; 2 no
 
 
 def _render(add: Arguments) -> None:
-    add_fleet_directory(add)
+    add.fleet()
     add("--out DIR", "where the tree goes; DIR/rendered by default", type=str)
     mode = add.one_of()
     mode("--check", "write nothing; exit 1 and list the files that are stale or foreign")
@@ -157,7 +157,7 @@ examples:
 
 
 def _sync(add: Arguments) -> None:
-    add_fleet_directory(add)
+    add.fleet()
     add("--check", "write nothing; exit 1 when a lock differs")
     add("--scorer NAME ...", "only this scorer; may be repeated")
     add("--timeout SECONDS", "total time for each page (10)", default=10.0)
@@ -165,7 +165,7 @@ def _sync(add: Arguments) -> None:
         "--credentials DIR",
         "folder with the Secrets that scoring.auth names, each value in the file <secret>/<key>",
     )
-    add_output(add, "text", "json")
+    add.output("text", "json")
 
 
 SYNC: Final = Verb(
@@ -188,7 +188,7 @@ Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2
 
 
 def _import(add: Arguments) -> None:
-    add_fleet_directory(add)
+    add.fleet()
     source = add.one_of()
     source(
         "--from FILE",
@@ -285,7 +285,7 @@ def _ci(add: Arguments) -> None:
     check = Arguments(
         jobs.add_parser("check", help="the checks of a pull request", description=_CHECK, formatter_class=raw)
     )
-    add_fleet_directory(check)
+    check.fleet()
     check("--base REV", "what to compare with, if the forge does not say (the branch of Argo CD)")
     check("--junit FILE", "write the results of the tests, too")
     publish = Arguments(
@@ -293,7 +293,7 @@ def _ci(add: Arguments) -> None:
             "publish", help="render and push after a merge", description=_PUBLISH, formatter_class=raw
         )
     )
-    add_fleet_directory(publish)
+    publish.fleet()
     publish("--branch NAME", "the branch, if the forge does not say which was pushed to")
     publish("--dry-run", "push nothing")
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.metricstore.client import StoreLimits
 from tests.support import yamlfast
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
@@ -455,7 +454,7 @@ def test_a_file_of_which_nothing_is_used_is_an_error(
 def test_a_history_that_is_too_large_is_refused_before_the_first_request(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(StoreLimits.__init__.__kwdefaults__, "samples", 2 * (DAY // 60 + 1))  # type: ignore[arg-type]
+    monkeypatch.setattr("gitops_dsf.metricstore.client.MOST_SAMPLES", 2 * (DAY // 60 + 1))
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     assert "72 moves" in _said(fleet, store)
     store.asked.clear()
