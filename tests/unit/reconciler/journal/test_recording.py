@@ -1,6 +1,8 @@
-"""Which decisions need a record, and which commit of the fleet repository it names."""
+"""Which decisions need a record, which commit it names, and what flapping is."""
 
+import asyncio
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -11,6 +13,11 @@ from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.view import DecisionSets
 from gitops_dsf.reconciler.journal.branch import SETTLE_SECONDS, Move, observe
 from gitops_dsf.reconciler.journal.explaining import Deployed
+from gitops_dsf.reconciler.journal.flapping import FlappingReporter, flapping_of
+from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.shared import Shared
+from tests.support.journalrecords import record
+from tests.support.objecthub import ObjectHub
 
 MANY = [f"c{number}" for number in range(200)]
 
@@ -105,3 +112,54 @@ PAST = [{"revision": "a"}, {"revision": "b"}]
 def test_what_was_compared_counts_when_it_is_applied(status: dict[str, Any], commit: str) -> None:
     item = {"metadata": {"name": "gitops-dsf-delivery"}, "status": status}
     assert msgspec.convert(item, Deployed).commit == commit
+
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
+
+
+def records(decided: str, *, minutes: float = 10, end: float = 60) -> list[Record]:
+    """A move every so many minutes, the last one `end` seconds ago."""
+    count = len(decided) - 1
+    return [
+        record(number, *pair, at=datetime.fromtimestamp(NOW - end - (count - number) * minutes * 60, UTC))
+        for number, pair in enumerate(pairwise(decided), 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("decided", "minutes", "end", "returns"),
+    [
+        ("ababa", 10, 60, 3),
+        ("aba", 10, 60, None),  # one return: an outage that ended
+        ("abcde", 10, 60, None),
+        ("ababa", 61, 60, None),  # each return is later than the window
+        ("ababa", 10, 86_400 + 60, None),
+    ],
+)
+def test_two_returns_within_a_day_are_flapping(
+    decided: str, minutes: float, end: float, returns: int | None
+) -> None:
+    found = flapping_of(records(decided, minutes=minutes, end=end), now=NOW)
+    assert (found and found.returns) == returns
+
+
+async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> None:
+    metrics = Metrics()
+    registry = metrics.registry
+    async with ObjectHub() as hub, hub.api() as api:
+        reporter = FlappingReporter(
+            Shared(api=api, metrics=metrics, hub_namespace="hub", argocd_namespace="argocd")
+        )
+        found = records("ababa")
+        assert reporter.settled("cpu") is None, "nothing was counted yet"
+        reporter.learn(found[:2])
+        counting = asyncio.create_task(reporter.assess(now=NOW, placements={}))
+        await asyncio.sleep(0)
+        reporter.learn(found[1:])
+        await counting
+        await reporter.assess(now=NOW, placements={})
+        labels = {"placement": "portal", "scorer": ""}
+        assert registry.get_sample_value("gitops_dsf_reconciler_flapping_returns", labels) == 3
+        reporter.forget(["argocd/portal"])
+        await reporter.assess(now=NOW, placements={})
+        assert registry.get_sample_value("gitops_dsf_reconciler_flapping_returns", labels) is None

@@ -1,14 +1,66 @@
-"""Lock files as text: whatever a page says reads back as it was said, and saying it twice changes nothing."""
+"""Laws of locks: what is admitted adds no error, whatever a page says reads back, and any bytes are fields or
+a reason.
+"""
 
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.drift import filled
-from gitops_dsf.repository.load import load_text
-from gitops_dsf.sync.locks import updated
+from gitops_dsf.diagnostics import Severity
+from gitops_dsf.hub.drift import Config, ConfigError, filled
+from gitops_dsf.pipeline import check
+from gitops_dsf.repository.files import write_files
+from gitops_dsf.repository.load import load, load_text
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.sync.fetch import Page, read_page
+from gitops_dsf.sync.locks import LockState, updated, weigh
+from tests.support.fleets import JSON_VALUES, FleetSources, fleets, write
+from tests.support.laws import examples
+
+NAMES = st.sampled_from(["score_a", "score_b", "Score-A", "x" * 300, ""])
+QUERIES = st.sampled_from(["", "up", "sum(", "up[5m]"])
+
+
+def page(name: str, query: str, interval: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"scoring": {"params": {}}, "source": {"params": {}}}
+    for section, key, value in (
+        ("scoring", "name", name),
+        ("scoring", "interval", interval),
+        ("source", "query", query),
+    ):
+        if value:
+            found[section]["params"][key] = value
+    return {key: value for key, value in found.items() if value["params"]}
+
+
+@given(fleets(), st.lists(st.builds(page, NAMES, QUERIES, st.integers(-1, 90)), min_size=5, max_size=5))
+@settings(examples(12))
+def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[str, Any]]) -> None:
+    with TemporaryDirectory() as folder:
+        root = write(Path(folder) / "fleet", sources)
+        files, refused = admitted(root, pages)
+        write_files(root, files)
+        assert [item for item in check(root).diagnostics if item.severity is Severity.ERROR] == []
+        again, refused_again = admitted(root, pages)
+        assert again == {file: (root / file).read_text(encoding="utf-8") for file in again}
+        assert set(refused_again) == set(refused)
+
+
+def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], list[str]]:
+    loaded = load(root)
+    declared = declare(loaded)
+    full = [item.name for item in declared.scorers if item.value.spec.config_sync_mode == "Full"]
+    texts = {file.relative_to(root).as_posix(): file.read_text("utf-8") for file in root.glob("locks/*.yaml")}
+    answers = dict(zip(full, pages, strict=False))
+    plan = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
+    refused = [item.scorer for item in plan.outcomes if item.verdict is LockState.REFUSED]
+    return dict(plan.files), refused
+
 
 URL = "http://scorer.example.com/config"
 
@@ -107,3 +159,20 @@ spec:
         config={"name": "b", "scoring": {"host": "http://scorer.example.com"}},
     )
     assert found == neighbour + mine.replace("name: a ", "name: b ").replace("    description: old\n", "")
+
+
+def answered(body: bytes, media: str = "application/json") -> Page:
+    return Page(url="http://scorer.example.com/config?token=secret", media=media, body=body)
+
+
+@given(st.binary(max_size=60) | JSON_VALUES.map(lambda value: json.dumps(value).encode()))
+def test_any_bytes_are_fields_or_a_reason(body: bytes) -> None:
+    said = outcome(body)
+    assert isinstance(said, dict) or (said.isprintable() and "secret" not in said)
+
+
+def outcome(body: bytes) -> Config | str:
+    try:
+        return read_page(answered(body))
+    except ConfigError as error:
+        return str(error)
