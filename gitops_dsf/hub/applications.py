@@ -62,7 +62,6 @@ class Handover(msgspec.Struct, frozen=True):
     """Name template of its Applications."""
 
     def name_on(self, cluster: str) -> str:
-        """Returns the name of the Application for a cluster."""
         return _CLUSTER.sub(lambda _: cluster, self.template_name)
 
 

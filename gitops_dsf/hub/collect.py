@@ -43,10 +43,6 @@ class Document:
     """Empty if it is absent or not a string."""
     text: bytes | msgspec.Raw
 
-    def read(self, model: type[T]) -> T:
-        """Decodes the object as a type. Raises msgspec.ValidationError."""
-        return msgspec.json.decode(self.text, type=model)
-
     def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
         """Returns the object as plain data. Raises SnapshotError when it is nested too deeply."""
         try:
@@ -169,7 +165,7 @@ class _Collector:
     def _decoded(self, document: Document) -> AddOnPlacementScore:
         """A score whose time cannot be read costs nothing but itself."""
         try:
-            return document.read(AddOnPlacementScore)
+            return msgspec.json.decode(document.text, type=AddOnPlacementScore)
         except msgspec.ValidationError as error:
             if "validUntil" not in str(error):
                 return _read(document, AddOnPlacementScore)
@@ -238,7 +234,7 @@ def _namespace(namespace: str | None, document: Document) -> str:
 
 def _read(document: Document, model: type[T]) -> T:
     try:
-        return document.read(model)
+        return msgspec.json.decode(document.text, type=model)
     except msgspec.ValidationError as error:
         msg = ": ".join(filter(None, (document.place, _which(document), problem_of(error))))
         raise SnapshotError(msg) from error
@@ -247,9 +243,5 @@ def _read(document: Document, model: type[T]) -> T:
 def _which(document: Document) -> str:
     data = document.plain()
     metadata = data.get("metadata") if isinstance(data, Mapping) else None
-    known = (
-        [metadata[key] for key in ("namespace", "name") if metadata.get(key)]
-        if isinstance(metadata, Mapping)
-        else []
-    )
-    return " ".join(filter(None, (document.kind, "/".join(map(str, known)))))
+    names = (metadata.get(key) for key in ("namespace", "name")) if isinstance(metadata, Mapping) else ()
+    return " ".join(filter(None, (document.kind, "/".join(map(str, filter(None, names))))))

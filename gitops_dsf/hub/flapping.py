@@ -35,8 +35,6 @@ class Return:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """Returns that follow each other within the window."""
-
     start: float
     """When the first of these clusters was left, in Unix seconds."""
     end: float
@@ -58,7 +56,6 @@ def returns(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> Ite
 
 
 def episodes(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> tuple[Episode, ...]:
-    """The episodes, in order of time."""
     found: list[list[Return]] = []
     for each in returns(changes, window=window):
         if found and each.left.at - found[-1][-1].joined.at <= window:

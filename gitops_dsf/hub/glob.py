@@ -8,7 +8,6 @@ _SPECIAL = re.compile(r"[*?\[]")
 
 
 def is_glob(name: str) -> bool:
-    """Whether a name is a pattern."""
     return _SPECIAL.search(name) is not None
 
 
@@ -18,7 +17,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a name matches a pattern."""
     if not is_glob(pattern):
         return name == pattern
     return _compiled(pattern).fullmatch(name) is not None

@@ -79,7 +79,6 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
 
     @property
     def window(self) -> "Window":
-        """When it is open."""
         if self.start is not None and self.end is not None:
             return Period(self.start.timestamp(), self.end.timestamp())
         assert self.schedule is not None  # noqa: S101 - __post_init__ says so
@@ -123,7 +122,6 @@ def read_maintenance(data: object) -> tuple[Maintenance, ...] | None:
 
 
 def is_zone(name: str) -> bool:
-    """Whether there is a time zone of this name."""
     try:
         ZoneInfo(name)
     except (OSError, ValueError, KeyError):
@@ -142,7 +140,6 @@ def next_period(window: Window, after: float) -> Period | None:
 
 
 def open_period(window: Window, now: float) -> Period | None:
-    """The period that is open now."""
     found = next_period(window, now)
     return found if found is not None and found.start <= now else None
 

@@ -28,7 +28,6 @@ def timestamp(moment: datetime) -> str:
 
 
 def timestamp_of(seconds: float) -> str:
-    """Formats seconds since 1970."""
     return timestamp(moment_of(int(seconds)))
 
 
@@ -47,8 +46,6 @@ Timestamp = Annotated[datetime, Meta(tz=True)]
 
 
 class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """An entry of metadata.ownerReferences."""
-
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -78,7 +75,6 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
 
     @property
     def deleting(self) -> bool:
-        """Whether it has a deletionTimestamp."""
         return self.deletion_timestamp is not None
 
     def label(self, key: str) -> str:
@@ -96,8 +92,6 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
 
 
 class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """One condition of a status."""
-
     type: str = ""
     status: str = ""
     """True, False or Unknown."""

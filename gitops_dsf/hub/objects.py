@@ -29,7 +29,6 @@ class Object(Struct, frozen=True, rename="camel", gc=False):
 
     @property
     def deleting(self) -> bool:
-        """Whether it has a deletionTimestamp."""
         return self.metadata.deleting
 
     def condition(self, kind: str) -> Condition:
@@ -257,7 +256,6 @@ class ManagedClusterAddOn(Object, frozen=True):
 
     @property
     def cluster(self) -> str:
-        """The cluster that the add-on is installed on."""
         return self.metadata.namespace or ""
 
     @property

@@ -63,7 +63,6 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def total_weight(self) -> int:
-        """The sum of |weight|."""
         return sum(abs(each.weight) for each in self.terms)
 
     @property

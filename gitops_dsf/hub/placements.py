@@ -75,7 +75,6 @@ class PlacementSummary(Struct, frozen=True):
 
 
 def summary_of(item: Placement) -> PlacementSummary:
-    """Reduces a Placement to the kept part."""
     return PlacementSummary(
         uid=item.metadata.uid,
         wanted=item.spec.number_of_clusters,
@@ -110,7 +109,6 @@ def predicate_of(written: ClusterPredicate) -> Predicate:
 
 
 def expressions(item: Placement) -> Iterator[str]:
-    """The CEL expressions of its predicates."""
     for predicate in item.spec.predicates or ():
         selector = predicate.required_cluster_selector
         if selector is not None and selector.cel_selector is not None:

@@ -9,8 +9,6 @@ from dsf_wire.constants import DSF_GROUP, DSF_VERSION, SCORE_GROUP, SCORE_PLURAL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resource:
-    """A resource of the API, in one namespace or in all."""
-
     plural: str
     group: str = ""
     version: str = "v1"
@@ -23,7 +21,6 @@ class Resource:
 
     @property
     def path(self) -> str:
-        """The path of the collection."""
         base = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
         return (
             f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
@@ -35,11 +32,9 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def within(self, namespace: str) -> Self:
-        """The resource in one namespace."""
         return replace(self, namespace=namespace)
 
     def describe(self, name: str = "") -> str:
-        """A description for people."""
         where = f" in namespace {self.namespace}" if self.namespace else ""
         return f"{self.qualified_name} {name}{where}" if name else f"{self.qualified_name}{where}"
 
@@ -59,8 +54,6 @@ APPLICATION_SETS: Final = Resource(group="argoproj.io", version="v1alpha1", plur
 
 
 class Why(StrEnum):
-    """Why a part is not known."""
-
     FORBIDDEN = "Forbidden"
     NOT_INSTALLED = "NotInstalled"
     FAILED = "Failed"

@@ -89,14 +89,10 @@ class Auth(Struct, frozen=True, rename="camel"):
 
 
 class Named(Struct, frozen=True, rename="camel"):
-    """Something that names a Secret."""
-
     secret_ref: SecretRef | None = None
 
 
 class Variant(Struct, frozen=True, rename={"selector": "clusterSelector", "basic_auth": "basicAuth"}):
-    """A variant of the MetricSource that a scorer names."""
-
     selector: LabelSelector | None = None
     """None means every cluster."""
     type: str = ""
@@ -179,7 +175,6 @@ class DynamicScorer(Object, frozen=True):
 
     @property
     def name(self) -> str:
-        """metadata.name."""
         return self.metadata.name
 
     @property
@@ -201,7 +196,6 @@ class DynamicScorer(Object, frozen=True):
 
     @property
     def interval(self) -> int:
-        """Seconds between two runs."""
         return self.spec.scoring.params.interval or self._synced.interval
 
     @property
@@ -221,7 +215,6 @@ class DynamicScorer(Object, frozen=True):
 
     @property
     def publishes(self) -> bool:
-        """Whether it publishes AddOnPlacementScores."""
         return self.spec.destination == PUBLISHED
 
     @property

@@ -50,7 +50,6 @@ class ScoreMetadata(Struct, frozen=True, gc=False):
 
     @property
     def on_hub(self) -> bool:
-        """Whether the hub scorer wrote the object."""
         return self.labels is not None and self.labels.runs_on == RUNS_ON_HUB
 
 
@@ -104,7 +103,6 @@ class Score(Struct, frozen=True, gc=False):
         return next((value for name, value in reversed(list(self.items())) if name == dimension), None)
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Names and values."""
         return zip(self.names, self.values, strict=True)
 
     def raw_items(self) -> Iterator[tuple[str, float]]:
@@ -135,7 +133,6 @@ class Interner:
         *,
         on_hub: bool = False,
     ) -> Score:
-        """Returns a score made of shared parts."""
         kept = self._kept
         if len(kept) >= MOST_KEPT:
             kept.clear()  # a program that runs for months sees many that are long gone
@@ -145,7 +142,6 @@ class Interner:
         )
 
     def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> Score:
-        """Returns the score of a status."""
         items = (status.scores if status else None) or ()
         return self.score(
             status.valid_until if status else None,

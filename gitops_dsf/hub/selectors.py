@@ -146,7 +146,6 @@ class LabelIndex(Generic[K]):
         self._answers: dict[Selector, frozenset[K]] = {}
 
     def carrying(self, key: str, value: str) -> frozenset[K]:
-        """Names with this label and value."""
         return self.by_value(key).get(value, frozenset())
 
     def carrying_any(self, key: str) -> frozenset[K]:
@@ -154,7 +153,6 @@ class LabelIndex(Generic[K]):
         return frozenset[K]().union(*self.by_value(key).values())
 
     def select(self, selector: Selector) -> frozenset[K]:
-        """Names that a selector matches."""
         found = self._answers.get(selector)
         if found is None:
             found = frozenset() if selector.nothing else self.everything
@@ -164,7 +162,6 @@ class LabelIndex(Generic[K]):
         return found
 
     def by_value(self, key: str) -> Mapping[str, frozenset[K]]:
-        """Names with this label, by value."""
         indexed = self._by_key.get(key)
         if indexed is None:
             found = defaultdict[str, list[K]](list)

@@ -44,7 +44,6 @@ class Snapshot:
     """Data of the ConfigMap with paced moves, not decoded; None if it was not requested or does not exist."""
 
     def published(self, resource: str, cluster: str) -> Score | None:
-        """The AddOnPlacementScore of a cluster, or None."""
         return self.scores.get(resource, {}).get(cluster)
 
     @property
@@ -56,7 +55,6 @@ class Snapshot:
 
     @property
     def score_count(self) -> int:
-        """The number of AddOnPlacementScores."""
         return self.skipped + sum(len(found) for found in self.scores.values())
 
 
@@ -90,7 +88,6 @@ class HubData:
         return max(0.0, (self.today - self.snapshot.observed_at).total_seconds())
 
     def describe(self) -> str:
-        """Describes the source in one line for people."""
         if self.snapshot is None:
             return self.missing
         age = f"seen {age_text(self.age)} ago" if self.age is not None else "of unknown age (no observedAt)"
@@ -98,11 +95,10 @@ class HubData:
         return f"{self.snapshot.origin}: {plural(count, 'AddOnPlacementScore')}, {age}"
 
     def shown(self) -> HubSource:
-        """Returns JSON data."""
-        observed = self.snapshot.observed_at if self.snapshot else None
+        known = self.snapshot
         return HubSource(
-            origin=self.snapshot.origin if self.snapshot else None,
-            observed_at=observed.isoformat() if observed else None,
+            origin=known.origin if known else None,
+            observed_at=known.observed_at.isoformat() if known and known.observed_at else None,
             age_seconds=None if self.age is None else round(self.age),
             now=self.now.isoformat(),
             missing=self.missing or None,

@@ -135,7 +135,6 @@ class _Head(Struct, frozen=True, rename="camel"):
 
 
 def cluster(name: str, entry: ClusterEntry) -> objects.ManagedCluster:
-    """Returns the ManagedCluster of an entry."""
     claims = None
     if entry.claims is not None:
         claims = tuple(objects.ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))

@@ -86,7 +86,6 @@ class TargetClusters:
 
     @property
     def masks_known(self) -> bool:
-        """Whether the hub has the masks."""
         return self.masks is not None
 
     def since(self, cluster: str, scorer: DynamicScorer) -> float:
@@ -94,7 +93,6 @@ class TargetClusters:
         return (self._joined if scorer.on_hub else self._since).get(cluster, 0.0)
 
     def masked(self, score_name: str) -> frozenset[str]:
-        """Clusters that masks exclude from a score."""
         return frozenset().union(
             *(clusters for pattern, clusters in self._off if matches(score_name, pattern))
         )

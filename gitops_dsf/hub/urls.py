@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from gitops_dsf.hub.glob import matches
 
@@ -20,32 +20,29 @@ _BROWSED: Final = re.compile(r"(https?://[^/\s]+/[^/\s]+/\S+?)/(?:-/)?(?:tree|bl
 
 def origin(url: str) -> str:
     """Scheme, host and port of a URL; empty if it has none."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
+    parts = _parts(url)
     return urlunsplit((parts.scheme, parts.netloc, "", "", "")) if parts.scheme and parts.netloc else ""
 
 
 def host_of(url: str) -> str:
     """The host of a URL in lower case; empty if it has none."""
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
+    return _parts(url).hostname or ""
 
 
 def has_path(url: str) -> bool:
-    """Whether a host URL has a path."""
     return path_of(url) not in {"", "/"}
 
 
 def path_of(url: str) -> str:
     """The path of a URL; empty if it is not a URL."""
+    return _parts(url).path
+
+
+def _parts(url: str) -> SplitResult:
     try:
-        return urlsplit(url).path
+        return urlsplit(url)
     except ValueError:
-        return ""
+        return urlsplit("")
 
 
 def instant(url: str) -> str:
@@ -59,7 +56,6 @@ def rooted(path: str) -> str:
 
 
 def join(host: str, path: str) -> str:
-    """Joins host URL and path."""
     return f"{host.rstrip('/')}/{path.lstrip('/')}" if path else host
 
 

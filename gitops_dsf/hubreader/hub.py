@@ -45,7 +45,6 @@ QUIET_SECONDS: Final = 3.0
 
 
 def tell(line: str) -> None:
-    """Writes a line for people beside the output."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -227,12 +226,10 @@ class Hub:
 
 
 def as_type(model: type[T]) -> Callable[[msgspec.Raw], T]:
-    """Decodes an object as a type."""
     return lambda raw: msgspec.json.decode(raw, type=model)
 
 
 def whole(raw: msgspec.Raw) -> Object:
-    """Returns an object unchanged."""
     found: Object = msgspec.json.decode(raw)
     return found
 

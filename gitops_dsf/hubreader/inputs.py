@@ -207,8 +207,6 @@ class _Scores:
 
 
 class _Parts:
-    """Collects what could not be read."""
-
     def __init__(self) -> None:
         self.unread: dict[Part, api.Unread] = {}
 

@@ -96,7 +96,6 @@ class _Side:
                     self.unknown.setdefault(key, reasons[resource])
 
     def add(self, resource: str, first: int, count: int, results: Results) -> None:
-        """Takes the history of a score from a point on."""
         nothing: dict[Labels, Values] = {_NOTHING: np.full(count, np.nan)}
         missing = self.missing.setdefault(resource, {})
         for cluster in self.publications[None][resource]:

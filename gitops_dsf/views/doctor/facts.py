@@ -46,8 +46,6 @@ OPTIONAL: Final = frozenset({Source.CLUSTER_SECRETS, Source.RECONCILER_PODS})
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """A hub at one moment."""
-
     kubectl: tuple[str, ...]
     """The words that a kubectl command for this hub starts with."""
     hub_namespace: str
@@ -81,7 +79,6 @@ class Facts:
 
     @property
     def install(self) -> str:
-        """The command that installs gitops-dsf on this hub."""
         return shlex.join(("gitops-dsf", "install", *self.kubectl[1:]))
 
     def command(self, *words: str) -> str:
@@ -121,7 +118,6 @@ def condition(item: Object, kind: str) -> Mapping[str, Any] | None:
 
 
 def containers_of(workload: Object) -> Sequence[Object]:
-    """The containers of a Deployment or StatefulSet."""
     pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
     return pod.get("containers") or ()
 

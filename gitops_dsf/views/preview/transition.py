@@ -64,7 +64,6 @@ def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapsho
 
 
 def _follow(shift: Shift, table: Mapping[str, Score]) -> tuple[dict[str, Score], dict[str, Unknown]]:
-    """All AddOnPlacementScores of one name."""
     known = dict(table)
     unknown: dict[str, Unknown] = {}
     touched = (shift.ran ^ shift.runs) | shift.elsewhere

@@ -165,8 +165,6 @@ class PublishedScore:
 
 
 class Story:
-    """Runs a test once, up to its last expectation."""
-
     def __init__(self, spec: ScoreTestSpec, *, fleet: FleetVersion, evaluate: Evaluate = no_promtool) -> None:
         """`evaluate` evaluates queries over given metrics. Raises QueryError if it does."""
         self.fleet = fleet

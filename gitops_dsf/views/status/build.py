@@ -28,8 +28,6 @@ from gitops_dsf.views.status.scores import ScorerStatus, ScorerView, scorer_stat
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """A hub at one moment."""
-
     inputs: Inputs
     scorers: tuple[ScorerView, ...]
     placements: tuple[PlacementView, ...]

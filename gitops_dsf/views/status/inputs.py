@@ -34,8 +34,6 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """A hub at one moment."""
-
     snapshot: Snapshot
     now: datetime
     """The time of the hub's clock, because OCM compares validUntil with it."""
@@ -60,7 +58,6 @@ class Inputs:
     unread: Mapping[Part, Unread] = field(default_factory=dict)
 
     def knows(self, *parts: Part) -> bool:
-        """Whether all of these parts were read."""
         return not self.unread.keys() & set(parts)
 
     @property
