@@ -227,7 +227,7 @@ class _Application(msgspec.Struct, frozen=True):
 
 
 class Application(msgspec.Struct, frozen=True, kw_only=True):
-    """The kept part of an Application, without resources and history, which are most of the object."""
+    """The kept part of an Application; resources and history, most of it, are left out."""
 
     name: str
     uid: str

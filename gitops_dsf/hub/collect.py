@@ -68,11 +68,8 @@ def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON h
 def collect(
     documents: Iterable[Document], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
-    """Merges documents into one snapshot. If `resources` is given, reads only AddOnPlacementScores with these
-    names.
-
-    Raises SnapshotError for a malformed object, for one that appears twice, and when there is nothing to
-    read.
+    """Merges documents into one snapshot; only AddOnPlacementScores with these names, if given. Raises
+    SnapshotError for a malformed object, for one that appears twice, and when there is nothing to read.
     """
     collector = _Collector(resources)
     for document in documents:

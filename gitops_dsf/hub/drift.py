@@ -60,12 +60,11 @@ def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, 
 
 
 def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the flat fields of a rendered scorer that its page sets now, or set when it was last in sync.
+    """The flat fields of a rendered scorer that its page sets now, or set when it was last in sync.
 
-    The hub has no lock. A spec field that the page leaves empty may come from the author, which is no drift.
-    It has drifted only if status.lastSyncedConfig shows that the page had set this value. Dropping a value
-    that equals the default changes nothing, so that is no drift either. With source.ref, the page does not
-    decide where the source is.
+    The hub has no lock. A spec field that the page leaves empty may come from the author. It has drifted only
+    if status.lastSyncedConfig shows that the page had set this value, and another one than the default. With
+    source.ref, the page does not decide where the source is.
     """
     source, scoring = scorer.spec.source, scorer.spec.scoring
     spec = {f"source.params.{name}": getattr(source.params, name) for name in ("query", "range", "step")}

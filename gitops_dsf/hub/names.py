@@ -47,16 +47,12 @@ MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
 """ConfigMap in the hub namespace with maintenance. Without it the reconciler leaves taints as they are."""
 MAINTENANCE_KEY: Final = "maintenance"
-"""The only key of that ConfigMap, a JSON array; and the key of ConfigMap gitops-dsf-moves that says who is
-left on clusters that are drained.
-"""
+"""The only key of that ConfigMap; and of ConfigMap gitops-dsf-moves: who is left on drained clusters."""
 MAINTENANCE_TAINT: Final = "gitops-dsf.io/maintenance"
 """Key of the taint on clusters that are cordoned or drained."""
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noqa: S105 - a name
-"""The Secret with credentials for registries that OCM copies within a managed cluster
-(docs/contributing/behaviour.md#secrets-of-an-add-on).
-"""
+"""Credentials for registries that OCM copies (docs/contributing/behaviour.md#secrets-of-an-add-on)."""
 OCM_PULL_SECRET_LABEL: Final = "addon.open-cluster-management.io/namespace"  # noqa: S105 - a label
 """On a namespace, with the value `true`: OCM copies its pull secret there."""
 NAMESPACES_OF_OTHERS: Final = ("default", "kube-*", "open-cluster-management*")

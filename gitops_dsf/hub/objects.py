@@ -1,8 +1,5 @@
-"""The OCM kinds that decide a placement. Fields, types and ranges follow the CRDs of
-`cluster.open-cluster-management.io`.
-
-Only fields that are used are modelled; others are ignored, as Go's decoder does. A value that no API server
-would store is rejected, with its path.
+"""The OCM kinds that decide a placement, by the CRDs of `cluster.open-cluster-management.io`. Fields that are
+not used are ignored, as Go's decoder does. A value that no API server would store is rejected, with its path.
 """
 
 from msgspec import Struct

@@ -112,9 +112,8 @@ def _expression(expression: LabelRequirement) -> Requirement:
 
 
 def compile_selector(selector: LabelSelector | None) -> Selector:
-    """Compiles the selector of a field that is a struct in Go: if it is absent, it matches everything.
-
-    Raises SelectorError for an operator, key or value that Kubernetes rejects.
+    """Compiles the selector of a field that is a struct in Go: absent, it matches everything. Raises
+    SelectorError for an operator, key or value that Kubernetes rejects.
     """
     if selector is None:
         return Selector()

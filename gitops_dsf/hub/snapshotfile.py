@@ -153,12 +153,10 @@ def files(
     hub: str,
     rounded: Callable[[datetime | None], datetime | None] = lambda until: until,
 ) -> Iterator[tuple[str, bytes]]:
-    """Yields a snapshot as files of a folder or branch: one per score name, one for decisions, one for
-    clusters. `rounded` says which validUntil is written.
-
-    The same snapshot gives the same bytes. The format is JSON because a pipeline reads tens of thousands of
-    scores. Each cluster or decision has its own line, so that a diff shows only what changed. The time of
-    observation is in snapshot.json alone, so unchanged files keep their bytes.
+    """A snapshot as files: one per score name, one for decisions, one for clusters. `rounded` says which
+    validUntil is written. The same snapshot gives the same bytes, and a diff shows only what changed: each
+    entry has its own line, and the time of observation its own file. A pipeline reads tens of thousands of
+    scores, so: JSON.
     """
     at = snapshot.observed_at
     yield MOMENT, _file(hub, "" if at is None else f',\n"observedAt": {_json(timestamp(at))}')

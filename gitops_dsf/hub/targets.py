@@ -1,9 +1,4 @@
-"""Target clusters: where each scorer should run, from the clusters, the agents' add-ons and the masks of a
-hub, which are in a ConfigMap that is rendered from the fleet repository.
-
-The selectors and masks are those of the generator (`resolve.targets`), but they are applied to the clusters
-of the hub instead of the inventory in git.
-"""
+"""Where each scorer should run, by clusters, add-ons and masks of a hub (as `resolve.targets` by git)."""
 
 from collections.abc import Mapping
 
@@ -52,10 +47,8 @@ def masked_clusters(
 
 
 class TargetClusters:
-    """Target clusters at one moment. Answers come from indexes, so hundreds of scorers are cheap.
-
-    Without `addons` (they could not be read) every cluster may have an agent. Without `masks` (the hub has
-    none) a cluster without a score may be masked.
+    """Target clusters at one moment, from indexes. Without `addons`, which could not be read, every cluster
+    may have an agent. Without `masks`, which the hub has not, one without a score may be masked.
     """
 
     def __init__(

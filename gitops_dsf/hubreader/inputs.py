@@ -34,15 +34,9 @@ BY_NAME: Final = 20
 
 
 def observe(
-    *,
-    context: str,
-    kubeconfig: Path | None = None,
-    resources: frozenset[str] | None = None,
-    moves_in: str | None = None,
+    *, context: str, kubeconfig: Path | None, resources: frozenset[str] | None, moves_in: str | None
 ) -> Snapshot:
-    """Reads the state of a hub; only scores with these names, if given. Raises HubError. `moves_in`: the
-    namespace of the ConfigMap with paced moves; None leaves it out.
-    """
+    """Reads scores, with these names if given, and paced moves of a namespace if given. Raises HubError."""
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         parts = _Parts()
         snapshot = _snapshot(hub, parts, _Scores(needed=resources))

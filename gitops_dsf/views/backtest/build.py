@@ -107,17 +107,14 @@ class _Side:
 
     def tracks(self) -> dict[int | None, Tracks]:
         """What was published, by deadband. Forgets Placements by scores of which the history has nothing."""
-        for by_resource in self.publications.values():
-            for by_cluster in by_resource.values():
-                for publication in by_cluster.values():
-                    publication.finish()
-        found: dict[int | None, Tracks] = {
-            deadband: {
+        found = dict[int | None, Tracks]()
+        for deadband, by_resource in self.publications.items():
+            for publication in (item for by_cluster in by_resource.values() for item in by_cluster.values()):
+                publication.finish()
+            found[deadband] = {
                 resource: {cluster: item.track for cluster, item in by_cluster.items()}
                 for resource, by_cluster in by_resource.items()
             }
-            for deadband, by_resource in self.publications.items()
-        }
         self.forget(
             {
                 resource: f"the history has no result of {self.scorers[resource].score_name} in this time"
@@ -138,24 +135,15 @@ class _Side:
             waited = min(firsts, default=grid.start) + WAITED * (grid.end - grid.start)
             begins[resource] = max((at for at in firsts if at <= waited), default=grid.start)
         latest = grid.start + LATEST * (grid.end - grid.start)
-        self.forget(
-            {
-                resource: (
-                    f"{self.scorers[resource].score_name} begins only at {timestamp_of(at)}; --from"
-                    f" {timestamp_of(at)} decides the time since then"
-                )
-                for resource, at in begins.items()
-                if at > latest
-            }
-        )
-        ranked = {
-            resource
-            for key, resources in self.ranks.items()
-            if key not in self.unknown
-            for resource in resources
-            if begins.get(resource, grid.start) > grid.start
+        late = {resource: timestamp_of(at) for resource, at in begins.items() if at > latest}
+        reasons = {
+            resource: f"begins only at {at}; --from {at} decides the time since then"
+            for resource, at in late.items()
         }
-        last = max(sorted(ranked), key=begins.__getitem__, default=None)
+        self.forget({key: f"{self.scorers[key].score_name} {reason}" for key, reason in reasons.items()})
+        ranked = {each for key, found in self.ranks.items() if key not in self.unknown for each in found}
+        waiting = sorted(each for each in ranked if begins.get(each, grid.start) > grid.start)
+        last = max(waiting, key=begins.__getitem__, default=None)
         return (grid.start, "") if last is None else (begins[last], self.scorers[last].score_name)
 
 
@@ -219,11 +207,8 @@ class BacktestBuilder:
         first = math.ceil(self._start / step) * step
         count = math.floor((self._end - first) / step) + 1
         if count < 1 or count > MOST_POINTS:
-            msg = (
-                f"between start and end are {max(0, count)} points of {step:g} s; write a span with 1 to"
-                f" {MOST_POINTS:,}"
-            )
-            raise UsageError(msg)
+            points = f"{max(0, count)} points of {step:g} s"
+            raise UsageError(f"between start and end are {points}; write a span with 1 to {MOST_POINTS:,}")
         return Grid(start=first, step=step, count=count)
 
     def add(self, asked: Asked, first: int, count: int, results: Results) -> None:
@@ -274,9 +259,8 @@ class BacktestBuilder:
 
     def _whole(self, side: _Side) -> Grid:
         """The points of the whole span at which a side decides."""
-        return self.grid(
-            min((item.spec.scoring.params.interval for item in side.scorers.values()), default=60)
-        )
+        intervals = (item.spec.scoring.params.interval for item in side.scorers.values())
+        return self.grid(min(intervals, default=60))
 
     def _side(
         self,
@@ -392,11 +376,8 @@ class BacktestBuilder:
             at_once=frozenset(name for name, item in side.scorers.items() if item.spec.on_hub),
             stop=stop,
         )
-        undecided = {
-            key: item.undecided or OUT_OF_TIME
-            for key, item in found.contests.items()
-            if key not in found.lines
-        }
+        others = {key: item for key, item in found.contests.items() if key not in found.lines}
+        undecided = {key: item.undecided or OUT_OF_TIME for key, item in others.items()}
         advised = len(histories) > 1
         known = {key: item for key, item in side.paced.items() if key not in side.unknown}
         return BacktestSide(
@@ -419,13 +400,9 @@ class BacktestBuilder:
     def _gaps(self, side: _Side) -> Iterator[tuple[str, Mapping[str, float]]]:
         for resource, missing in side.missing.items():
             count = self.grid(side.scorers[resource].spec.scoring.params.interval).count
-            shares = {
-                cluster: points / count
-                for cluster, points in sorted(missing.items())
-                if points >= SHOWN_GAP * count
-            }
-            if shares:
-                yield resource, shares
+            shares = {name: points / count for name, points in sorted(missing.items())}
+            if shown := {name: share for name, share in shares.items() if share >= SHOWN_GAP}:
+                yield resource, shown
 
 
 def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
@@ -433,9 +410,7 @@ def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
     old = before.scorers.get(item.name) if before is not None else None
     if before is not None and old is None:
         return "it is new, so it has no history"
-    causes = raw_causes(old, item) if old is not None else ()
+    causes = ", ".join(raw_causes(old, item)) if old is not None else ""
     return (
-        f"{', '.join(causes)} changed, so the raw scores of the past are those of another definition"
-        if causes
-        else ""
+        f"{causes} changed, so the raw scores of the past are those of another definition" if causes else ""
     )

@@ -1,8 +1,6 @@
-"""A valid fleet repository, whose values are compared without rendering, and the hub that it leads to.
-
-If both know something: Placements and bindings come from the repository. Labels, taints, claims and resources
-of a cluster come from the hub, field by field, because OCM reads those. Clusters that only one side knows are
-included.
+"""A valid fleet repository, whose values are compared without rendering, and the hub that it leads to:
+Placements and bindings of the repository; labels, taints, claims and resources of a cluster as the hub has
+them, field by field, because OCM reads those; clusters that only one side knows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -125,10 +123,8 @@ def hub_state(
     decisions: Iterable[hub.PlacementDecision] = (),
     only: Collection[str] | None = None,
 ) -> HubState:
-    """Returns what OCM would see after Argo CD applied the repository. With `only`, includes only these
-    Placements.
-
-    If scores are given, they replace the snapshot's. Raises PreviewError.
+    """What OCM would see after Argo CD applied the repository; of Placements `only` these. Scores, if given,
+    replace those of the snapshot. Raises PreviewError.
     """
     found = (snapshot.scores if snapshot else {}) if scores is None else scores
     placements = typed_placements(fleet, only).values()

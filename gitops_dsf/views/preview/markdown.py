@@ -82,12 +82,11 @@ def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
     yield f"{limit.plain(preview.head)} compared with {code(preview.base)}"
     yield from (f"\n> {limit.plain(note)}" for note in preview.notes)
     if preview.foreign_files:
-        yield (
-            f"\n**Foreign files**: {plural(len(preview.foreign_files), 'file')} that no source"
-            " renders to; Argo CD would apply what is in rendered/, so remove them before merging\n"
-        )
-        files = (code(f"rendered/{path}"[: limit.width]) for path in preview.foreign_files)
-        yield from _list(files, preview.foreign_files, "file", limit)
+        files = f"{plural(len(preview.foreign_files), 'file')} that no source renders to"
+        why = "Argo CD would apply what is in rendered/, so remove them before merging"
+        yield f"\n**Foreign files**: {files}; {why}\n"
+        paths = (code(f"rendered/{path}"[: limit.width]) for path in preview.foreign_files)
+        yield from _list(paths, preview.foreign_files, "file", limit)
     yield from _errors("base", preview.base_errors, limit)
     yield from _errors("head", preview.head_errors, limit)
     found = preview.comparison
@@ -124,10 +123,8 @@ def _long(lines: Iterable[str], everything: Sized, what: str, limit: _Limit) -> 
 def _left_out(everything: Sized, what: str, limit: _Limit, *, prefix: str = "") -> Iterator[str]:
     count = len(everything) - limit.rows
     if count > 0:
-        yield (
-            f"{prefix}... and {plural(count, what)} more, left out to fit a comment; `gitops-dsf diff`"
-            " shows all"
-        )
+        left = f"{plural(count, what)} more, left out to fit a comment"
+        yield f"{prefix}... and {left}; `gitops-dsf diff` shows all"
 
 
 def _collapsed(
@@ -193,9 +190,8 @@ def _moves_line(preview: Preview) -> str:
     if known:
         words = f"{plural(known, 'application')} {'moves' if known == 1 else 'move'}"
     if others:
-        words += (
-            f", {plural(others, 'decision')} for other consumers {'changes' if others == 1 else 'change'}"
-        )
+        change = "changes" if others == 1 else "change"
+        words += f", {plural(others, 'decision')} for other consumers {change}"
     return f"{words}, and {unknown} more are unknown until the changed scorers have run" if unknown else words
 
 
@@ -288,11 +284,9 @@ def _move(move: Move, limit: _Limit) -> str:
     title = move.application
     if move.followers and move.followers != (title.partition("/")[2],):
         title += f" ({names_text(move.followers, most=limit.names)})"
-    places = [
-        place if place == UNKNOWN else names_text(place, most=limit.names) or "nowhere"
-        for place in (move.origin, move.target)
-    ]
-    cells = map(limit.plain, (*places, move.reason[: 2 * limit.width]))
+    origin = names_text(move.origin, most=limit.names) or "nowhere"
+    target = UNKNOWN if move.target == UNKNOWN else names_text(move.target, most=limit.names) or "nowhere"
+    cells = map(limit.plain, (origin, target, move.reason[: 2 * limit.width]))
     return f"| {code(title)} | {' | '.join(cells)} |"
 
 

@@ -78,10 +78,8 @@ def judge(
     documents: Sequence[Document],
     evaluate: Evaluate = no_promtool,
 ) -> Iterator[Failure]:
-    """The failures of a test, in the order of its expectations.
-
-    `fleet` is the repository with the clusters of the test, None if that has errors; `findings` are those of
-    it. `documents` are all documents of the repository. `evaluate` evaluates queries over given metrics.
+    """The failures of a test, in the order of its expectations. `fleet` and `findings` are of the repository
+    with the clusters of the test, None if that has errors; `documents` are all documents of the repository.
     """
     expect = test.value.spec.expect
     for index, finding in enumerate(expect.findings):
