@@ -105,17 +105,17 @@ def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
     position, path = Position(file=_shown(name)), root / name
     try:
         if path.is_symlink():
-            target, base = path.resolve(), root.resolve()
-            message = hint = ""
+            base, message, hint = root.resolve(), "", ""
             if not path.exists():
                 message, hint = "the symbolic link leads nowhere", "remove it, or commit the file itself"
-            elif not target.is_relative_to(base):
+            elif not (target := path.resolve()).is_relative_to(base):
                 message, hint = "the symbolic link leads out of the repository", "commit the file itself"
             elif target.is_dir():
                 message, hint = "folders behind symbolic links are not read", "commit the folder itself"
+            else:
+                name = target.relative_to(base).as_posix()
             if message:
                 return codes.SYMLINK.at(position, message, hint)
-            name = target.relative_to(base).as_posix()
         return folder.read(name, limit=MAX_FILE_BYTES)
     except NotRegularError:
         return codes.NOT_AN_OBJECT.at(position, "not a regular file", "remove it, or rename it")
