@@ -54,9 +54,7 @@ def _said(*command: str) -> str:
 
 
 def spec_of(crd: Path, *, definitions: dict[str, str] | None = None) -> dict[str, Any]:
-    """The structural schema of `spec` in a CRD without its prose. Long objects go into `definitions`, name by
-    text, because an ApplicationSet repeats them.
-    """
+    """The structural schema of a CRD's `spec` without prose; long repeated objects go into `definitions`."""
     [version] = yaml.safe_load(crd.read_text(encoding="utf-8"))["spec"]["versions"]
     return _kept(version["schema"]["openAPIV3Schema"]["properties"]["spec"], definitions)
 

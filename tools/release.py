@@ -67,9 +67,7 @@ def image(name: str, *, out: Path, base: str, architecture: str, epoch: int) -> 
 
 
 def bill(name: str, version: str, *, digest: str, epoch: int, listed: str) -> str:
-    """The bill of materials as CycloneDX 1.6. `listed` has a line for each Debian package and each Python
-    distribution: kind, name and version.
-    """
+    """The bill of materials as CycloneDX 1.6. `listed`: kind, name and version of a package on each line."""
 
     def component(kind: str, name: str, version: str) -> dict[str, str]:
         purl = f"pkg:{kind}/{quote(name)}@{quote(version, safe='')}"

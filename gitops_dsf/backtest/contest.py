@@ -1,6 +1,4 @@
-"""What stays the same in all passes of one Placement (candidates, terms, who triggers a pass), and when OCM
-notices that its scores have expired.
-"""
+"""What all passes of one Placement share (candidates, terms, triggers), and when OCM sees expired scores."""
 
 import bisect
 import math

@@ -109,9 +109,7 @@ class PacedReplay:
             self._add_regret(first, min(first + len(sums), count), sums)
 
     def _decide_at_once(self, number: int, sums: Ints) -> None:
-        """OCM chooses in place of clusters that are no longer eligible, and for a decision that has too few,
-        whatever the pace is. Other clusters stay.
-        """
+        """Whatever the pace, OCM replaces clusters that are no longer eligible, and fills up a decision."""
         now, table = self._columns.grid.at(number), self._table
         for row, each in enumerate(self._contests):
             old = table.members[row]

@@ -39,9 +39,7 @@ class Backtest:
     columns: ScoreColumns
     """The published scores."""
     paced: Mapping[str, PacedLine]
-    """What paced Placements waited for, by namespace/name. Those whose filters depend on time or on their
-    decision are decided without the pace.
-    """
+    """What paced Placements waited for. The pace leaves out filters that depend on time or on decisions."""
     unpaced: Mapping[str, DecisionLine]
     """What they would decide without the pace."""
 

@@ -57,9 +57,7 @@ class Track:
 
     @cached_property
     def expiries(self) -> tuple[tuple[float, float], ...]:
-        """The validUntil of each write that expires before the next one, and the time of the next one;
-        infinity if there is none. To be read when all writes are known.
-        """
+        """Each validUntil before the next write, and the time of that or infinity; once all are known."""
         found = [
             (written + self.ttl, following)
             for written, following in pairwise(self.at)
@@ -100,9 +98,7 @@ class DecisionLine:
     """namespace/name."""
     decided: tuple[Decided, ...]
     regret: float
-    """Score points that the decision was behind the best one, on average over time. Points are those of the
-    weighted mean of the scores, summed over the chosen clusters.
-    """
+    """Points of the weighted mean behind the best decision, averaged over time, summed over clusters."""
 
     def changes(self, grid: Grid) -> Iterator[Change]:
         """The changes, in order of time. The first decision is none."""

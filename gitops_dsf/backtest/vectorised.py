@@ -185,9 +185,7 @@ class _Fold:
         """Places of the clusters of the decision."""
 
     def add(self, first: int, sums: Ints) -> int:
-        """Takes the sums of consecutive points, from number `first` on. Returns the sum of their regret,
-        before it is divided by the weights.
-        """
+        """Takes sums of consecutive points from number `first` on. Returns their regret times the weights."""
         if self._count in (0, self._width):
             self._keep(first, np.arange(self._count))
             return 0

@@ -94,9 +94,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def pipeline_of(variables: Mapping[str, str]) -> Pipeline:
-    """Reads the standard variables of GitHub Actions, Gitea and Forgejo Actions, and GitLab CI. Raises
-    PipelineError if a token that may push can be read by everybody.
-    """
+    """Reads the variables of the forge. Raises PipelineError if everybody can read a token that may push."""
     if variables.get("GITHUB_ACTIONS") == "true":
         return _actions(variables)
     if variables.get("GITLAB_CI") == "true":

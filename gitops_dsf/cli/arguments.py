@@ -127,9 +127,7 @@ class Arguments:
 
 @dataclass(frozen=True, kw_only=True)
 class Verb:
-    """A verb: its line in the list of verbs, its help, and what adds its arguments. Its module is imported
-    when it runs: `run(arguments)` returns the exit code.
-    """
+    """A line in the list of verbs, help, arguments, and a module with `run(arguments)`, imported to run."""
 
     name: str
     help: str

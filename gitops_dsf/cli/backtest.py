@@ -69,9 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _limits(seconds: float | None) -> tuple[float, float]:
-    """Until when, by time.monotonic(), history is read and Placements are decided, so that there is time left
-    to write the result; infinity without a limit. Raises UsageError.
-    """
+    """Until when, by time.monotonic(), to read and to decide; infinity without a limit. Raises UsageError."""
     if seconds is None:
         return math.inf, math.inf
     if not seconds > 0:
@@ -250,9 +248,7 @@ def _token(path: Path | None) -> str | None:
 async def _shown(
     args: argparse.Namespace, head: FleetVersion
 ) -> AsyncIterator[tuple[Callable[[], Awaitable[str]], SSLContext | None]]:
-    """What gives the bearer token of each request, and the trust with a client certificate and a private CA.
-    Without --credentials, the token of --token-file.
-    """
+    """What gives the token of each request, that of --token-file without --credentials; and the trust."""
     said = _token(args.token_file)
     if args.credentials is None:
 

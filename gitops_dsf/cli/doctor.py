@@ -18,9 +18,7 @@ END = "\033[0m"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 without errors; 1 with errors, with --strict also with warnings, or when the hub refused what
-    a check needs. Raises HubError when the hub cannot be read.
-    """
+    """Returns 1 for errors, with --strict for warnings, or if the hub refused a read. Raises HubError."""
     facts = read_facts(
         context=chosen_context(args),
         kubeconfig=args.kubeconfig,

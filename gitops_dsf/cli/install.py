@@ -25,9 +25,7 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 when the loop runs and doctor finds no error, or with --dry-run when nothing is refused; else
-    1. Raises HubError and RepositoryError.
-    """
+    """Returns 0 when the loop runs without errors, or a dry run passes. Raises HubError, RepositoryError."""
     check_is_folder(args.directory)
     if args.repo is not None:
         check_url(args.repo)

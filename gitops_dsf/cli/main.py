@@ -202,9 +202,7 @@ def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentPars
 
 
 def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParser:
-    """Returns the parser. Only the chosen verb has its arguments. With ``only`` it knows no other verb, which
-    is enough when the verb is the first word.
-    """
+    """The parser. Only the chosen verb has arguments; with ``only``, as the first word, it is alone."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
     raw = argparse.RawDescriptionHelpFormatter

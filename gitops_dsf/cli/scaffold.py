@@ -1,6 +1,4 @@
-"""gitops-dsf init: creates a fleet repository from the template, with what was asked for and the editors'
-schema.
-"""
+"""gitops-dsf init: creates a fleet repository from the template, with what was asked for and a schema."""
 
 import argparse
 import re

@@ -65,9 +65,7 @@ class Served:
 
 
 class WritableHub(Hub):
-    """A connection to a hub; a context manager. Every error of the hub becomes a HubError. With ``dry_run``
-    the hub validates every write and stores none.
-    """
+    """An open hub. Its errors become HubErrors. With ``dry_run`` it validates every write and stores none."""
 
     def __init__(self, *, context: str, kubeconfig: Path | None = None, dry_run: bool = False) -> None:
         super().__init__(context=context, kubeconfig=kubeconfig)
@@ -81,9 +79,7 @@ class WritableHub(Hub):
         return shlex.join((*words, *file, "--context", self.context))
 
     def apply(self, item: Object, *, force: bool, check: bool = False) -> Change:
-        """Applies an object with our field manager. With `force` it takes over fields that other managers
-        own. With `check` it is a dry run. Raises HubError.
-        """
+        """Applies an object; `force` takes others' fields over, `check` is a dry run. Raises HubError."""
         metadata = item["metadata"]
         kind = self.kind(*_group_and_version(item["apiVersion"]), kind=item["kind"])
         if kind is None:

@@ -42,9 +42,7 @@ def definition(name: str, item: Object | None) -> Step:
 
 
 def application(wanted: Object, item: Object | None) -> Step:
-    """An Application of the rendered tree. It is done when Argo CD has applied the wanted source. Its health
-    is not waited for, because it depends on the managed clusters.
-    """
+    """Done when Argo CD has applied the wanted source. Health is not waited for: it depends on clusters."""
     name = f"Application {wanted['metadata']['name']}"
     status: Object = (item or {}).get("status") or {}
     sync = status.get("sync") or {}

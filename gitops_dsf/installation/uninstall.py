@@ -73,9 +73,7 @@ class Uninstaller:
     """AppProjects that other Applications use, with one of them."""
 
     def run(self, *, seconds: float | None) -> None:
-        """Removes everything. Waits at most this long until the managed clusters have removed their part;
-        None means not at all. Raises UninstallError and HubError.
-        """
+        """Removes all; waits so long, or not, for managed clusters. Raises UninstallError, HubError."""
         for kind in sorted({*rendered_kinds(), APPLICATION, PROJECT} - KEPT):
             self._look(kind)
         self._nobody_brings_it_back()

@@ -74,9 +74,7 @@ def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def read(document: Mapping[str, Any], position: int) -> HubObject:
-    """Converts one document. Raises SimulatorInputError: a kind the scheduler does not read, a missing name
-    or namespace, or a value of the wrong type.
-    """
+    """Converts one document. Raises SimulatorInputError: unknown kind, no name or namespace, wrong type."""
     kind = document.get("kind")
     model = KINDS.get(kind) if isinstance(kind, str) else None
     if model is None:
@@ -98,9 +96,7 @@ DEFAULT_SET = "default"
 
 
 def with_defaults(objects: Iterable[Object]) -> list[Object]:
-    """Returns the objects as the hub would store them. The input is not changed. Raises SimulatorInputError:
-    parts of a Placement are not mappings and lists.
-    """
+    """Copies as the hub would store them. Raises SimulatorInputError for parts that are of another shape."""
     return [_filled(document) for document in objects]
 
 

@@ -263,9 +263,7 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
 def rank(
     clusters: Sequence[int], results: Sequence[PrioritizerResult], *, number_of_clusters: int | None
 ) -> Ranking:
-    """Ranks by sum, highest first, then by name. Clusters must be in order of name. Raises SchedulerPanic:
-    numberOfClusters is negative, which the CRD allows.
-    """
+    """Ranks by sum, then by name; clusters are in that order. Raises SchedulerPanic for a negative number."""
     sums = add_up(results, len(clusters))
     order = sorted(
         range(len(clusters)), key=sums.__getitem__, reverse=True

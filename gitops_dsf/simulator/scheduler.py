@@ -1,6 +1,4 @@
-"""One pass of OCM's placement controller over one Placement (scheduling_controller.go: syncPlacement), and
-passes over many until their decisions are stable.
-"""
+"""One pass over one Placement (scheduling_controller.go: syncPlacement), and passes until all are stable."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

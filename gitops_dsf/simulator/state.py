@@ -270,9 +270,7 @@ class HubState:
         }
 
     def placement(self, reference: object) -> Placement:
-        """The Placement named `namespace/name`. Raises SimulatorInputError: the reference has another form,
-        or there is no such Placement.
-        """
+        """The Placement `namespace/name`. Raises SimulatorInputError: no such form, or no such Placement."""
         namespace, slash, name = reference.partition("/") if isinstance(reference, str) else ("", "", "")
         if not slash or not namespace or not name or "/" in name:
             raise SimulatorInputError(f"placement must be written as 'namespace/name', not {reference!r}")

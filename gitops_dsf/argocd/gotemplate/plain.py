@@ -29,9 +29,7 @@ Size = Callable[[Sequence[Value]], int]
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A function. `takes` has a kind for each argument, and `rest` one for any further. `gives` is empty if
-    the function gives one of its arguments.
-    """
+    """A function: kinds of its arguments, of further ones (`rest`) and of its result (empty: an argument)."""
 
     takes: tuple[str, ...]
     gives: str

@@ -88,17 +88,13 @@ def parses(name: str, parse: Callable[[str], object]) -> Function:
 def kind(
     name: str, type_name: str, parse: Callable[[str], object], *, test: str
 ) -> tuple[Function, Function]:
-    """The functions that make an abstract value of a text, and that say whether they can. `str` of what
-    `parse` returns is the canonical text.
-    """
+    """Makes an abstract value of a text, and says if it can; `str` of what `parse` returns is canonical."""
     made = function(name, lambda text: {type_name: str(parse(text))}, ("string", type_name))
     return made, parses(test, parse)
 
 
 def text_of(value: Mapping[str, Any], type_name: str) -> str:
-    """The canonical text of an abstract value. Raises CelFailure: the value is of another type, which only a
-    dynamic expression can cause.
-    """
+    """The canonical text of an abstract value. Raises CelFailure if a dynamic one is of another type."""
     found = value.get(type_name)
     if not isinstance(found, str):
         raise CelFailure("no such overload")

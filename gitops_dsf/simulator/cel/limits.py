@@ -102,9 +102,7 @@ def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
 
 
 def refuse_growth(expression: str, *, longest_text: int = 0) -> None:
-    """Raises CelUnsupported if calls of replace could make a text that is too long. Each may multiply the
-    length by that of its second argument.
-    """
+    """Raises CelUnsupported for calls of replace, each of which multiplies the length, of too long a text."""
     lengths = STRING.sub(lambda found: f"'{len(found.group()) - 2}'", expression)
     calls = _REPLACE.findall(lengths)
     length = max(len(expression), longest_text)

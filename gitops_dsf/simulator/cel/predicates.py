@@ -166,9 +166,7 @@ Answer = bool | str | Unsupported
 
 
 class CelPredicates:
-    """Caches answers. An expression depends only on a cluster and its scores, so an answer is valid for every
-    Placement. Not thread-safe.
-    """
+    """Caches answers, which depend only on a cluster and its scores, for all Placements. Not thread-safe."""
 
     def __init__(self, *, clusters: Sequence[ManagedCluster], scores: Scores) -> None:
         self._clusters = clusters
@@ -198,9 +196,7 @@ class CelPredicates:
             return Unsupported(expression, str(error), self._clusters[cluster].metadata.name)
 
     def _evaluate(self, program: Any, expression: str, cluster: int) -> bool | str:  # noqa: ANN401 - the binding has no types
-        """Returns True, False, or why the expression fails on this cluster. Raises CelUnsupported when the
-        answer depends on what this evaluator does not reproduce.
-        """
+        """True, False, or why it fails on this cluster. Raises CelUnsupported if only OCM can say."""
         view, most_scores = self._seen(cluster)
         names, depth = limits.names_in(expression), limits.nesting(expression)
         limits.refuse_cluster(names, view)

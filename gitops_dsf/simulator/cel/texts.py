@@ -52,9 +52,7 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
 
 
 def regex_error(pattern: str) -> str | None:
-    """Why a pattern does not compile, or None. OCM compiles constant patterns of find and findAll in advance.
-    Raises CelUnsupported: it compiles here, but not in Go.
-    """
+    """What is wrong with a constant pattern, as OCM finds. Raises CelUnsupported if only Go refuses it."""
     if "\\C" in pattern:
         raise CelUnsupported(f"the regular expression {pattern!r}: Go has no \\C")
     try:
