@@ -119,13 +119,13 @@ def _fault(scorer: Summary) -> str | None:
             f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs, from 1 to"
             f" {LONGEST_SECONDS}"
         )
-    if (scorer.score_ttl_seconds or 0) > LONGEST_SECONDS:
-        return f"scoreTTLSeconds is {scorer.score_ttl_seconds}; write seconds up to {LONGEST_SECONDS}"
-    if scorer.publish is not None and scorer.publish.min_interval_seconds > LONGEST_SECONDS:
-        return (
-            f"publish.minIntervalSeconds is {scorer.publish.min_interval_seconds}; write seconds up to"
-            f" {LONGEST_SECONDS}"
-        )
+    pause = scorer.publish.min_interval_seconds if scorer.publish is not None else 0
+    for key, seconds in (
+        ("scoreTTLSeconds", scorer.score_ttl_seconds or 0),
+        ("publish.minIntervalSeconds", pause),
+    ):
+        if seconds > LONGEST_SECONDS:
+            return f"{key} is {seconds}; write seconds up to {LONGEST_SECONDS}"
     scale = scorer.score_range
     if scale is not None and not all(
         SCORE_MIN <= output <= SCORE_MAX for output in (scale.output_min, scale.output_max)

@@ -204,8 +204,8 @@ def _scorer(name: str, score_name: str, state: WorkerState | None) -> dict[str, 
         "message": state.message,
         "lastSuccess": state.last_success,
         "publish": (
-            {"reason": state.publish_reason.value, "message": state.publish_message}
-            if state.publish_reason
+            {"reason": state.publish_fault.reason.value, "message": str(state.publish_fault)}
+            if state.publish_fault
             else None
         ),
     }

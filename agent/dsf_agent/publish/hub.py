@@ -207,13 +207,7 @@ class HubStore:
                 "value": [*kept, sole_owner(found.status, now=self._server.now())],
             },
         ]
-        await self._server.call(
-            "PATCH",
-            self._path(name),
-            params={"fieldManager": AGENT_MANAGER},
-            body=change,
-            content_type=JSON_PATCH,
-        )
+        await self._patch(self._path(name), change, JSON_PATCH)
         self._note(name, exclusive=True)
         return True
 
@@ -254,24 +248,16 @@ class HubStore:
         return await self._apply_status(name, body)
 
     async def _apply_status(self, name: str, body: bytes) -> HubObject:
-        params = {"fieldManager": AGENT_MANAGER, "force": "false"}
-        return await self._server.call(
-            "PATCH",
-            f"{self._path(name)}/status",
-            shape=HubObject,
-            params=params,
-            body=body,
-            content_type=APPLY,
-        )
+        return await self._patch(f"{self._path(name)}/status", body, APPLY, force="false")
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
         """Sets our labels on objects of other programs or of renamed scorers, so that they go with them."""
-        await self._server.call(
-            "PATCH",
-            self._path(name),
-            params={"fieldManager": AGENT_MANAGER},
-            body={"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}},
-            content_type=MERGE,
+        await self._patch(self._path(name), {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}, MERGE)
+
+    async def _patch(self, path: str, body: object, kind: str, **more: str) -> HubObject:
+        params = {"fieldManager": AGENT_MANAGER, **more}
+        return await self._server.call(
+            "PATCH", path, shape=HubObject, params=params, body=body, content_type=kind
         )
 
     def _path(self, name: str) -> str:

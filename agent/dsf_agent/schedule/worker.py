@@ -39,9 +39,8 @@ class WorkerState:
     reason: Reason | None = None
     message: str = ""
     last_success: float | None = None
-    publish_reason: Reason | None = None
+    publish_fault: AgentError | None = None
     """Why the last write of the scores failed; None if it succeeded."""
-    publish_message: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +76,7 @@ class Worker:
     @property
     def state(self) -> WorkerState:
         fault = self.publication.fault if self.publication is not None else None
-        if fault is None:
-            return self._state
-        return replace(self._state, publish_reason=fault.reason, publish_message=str(fault))
+        return replace(self._state, publish_fault=fault)
 
     def drain(self) -> None:
         """Lets a running cycle and write finish and starts no new ones."""
