@@ -9,9 +9,7 @@ Stage = Literal["fetch", "score", "publish"]
 
 
 class Reason(StrEnum):
-    """Why a cycle or a write failed, in metrics and logs. Alerts use these names; docs/operate/agent.md has
-    them.
-    """
+    """Why a cycle or a write failed, in metrics, logs and alerts. docs/operate/agent.md has them all."""
 
     UNREACHABLE = "unreachable"
     TIMEOUT = "timeout"

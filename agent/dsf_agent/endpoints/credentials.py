@@ -124,7 +124,7 @@ def reader(server: ApiServer | None, *, namespace: str) -> Read:
 
 @dataclass(kw_only=True)
 class _Kept:
-    """The data of an object as it was read."""
+    """The data of an object, read after this number of reads; in an outage the old one. AgentError."""
 
     data: Mapping[str, Any]
     number: int

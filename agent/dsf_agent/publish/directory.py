@@ -19,8 +19,7 @@ from dsf_agent.publish import store
 from dsf_agent.publish.store import HubObject, Stored
 
 MAX_STEM: Final = 240
-"""Longest file name without extension. File systems allow 255 bytes, and a temporary name needs some of them.
-"""
+"""Longest file name without extension. File systems allow 255 bytes, and a temporary name needs some."""
 
 
 class DirectoryStore:

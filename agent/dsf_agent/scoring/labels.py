@@ -17,8 +17,7 @@ from dsf_agent.metrics import SamplePrefix
 from dsf_wire import dimension
 
 MAX_KEPT: Final = 20_000
-"""Label sets that are kept for one scorer, about 600 bytes each. Others are worked out again in every cycle.
-"""
+"""Label sets that are kept for one scorer, about 600 bytes each. Others are worked out in every cycle."""
 MAX_NAME: Final = 1024
 """Longest name of an item, in characters. Names of Kubernetes objects have 253 at most."""
 LONG_NAME: Final = "\0" * (MAX_NAME + 1)
@@ -57,8 +56,7 @@ class LabelSets:
     struct: type[msgspec.Struct] = Labels
     """The labels of one result. Its fields are the argument of ``of``."""
     most_results = 50_000
-    """Most results of one answer. An AddOnPlacementScore stores about 16,000 items; /metrics may have more.
-    """
+    """Most results of one answer. An AddOnPlacementScore stores about 16,000 items, /metrics has more."""
 
     def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
         self._item_name = item_namer(template=template, cluster=cluster, score_name=score_name)

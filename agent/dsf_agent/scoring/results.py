@@ -23,8 +23,7 @@ from dsf_wire.scoring import ScoringResponse
 from dsf_wire.summary import Summary
 
 BATCH: Final = 2000
-"""Results that are worked on before other tasks may run: up to five milliseconds if all label sets are new.
-"""
+"""Results that are worked on before other tasks may run: up to 5 ms if all label sets are new."""
 
 MAX_RESULTS: Final = LabelSets.most_results
 """Most results of one answer of one cluster."""

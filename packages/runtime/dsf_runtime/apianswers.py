@@ -38,8 +38,7 @@ class ApiError(Exception):
 
 BUSY_RETRIES: Final = 10
 BUSY_SECONDS: Final = 10.0
-"""A patient client asks a busy server again this often, as client-go does, if each wait is at most this long.
-"""
+"""A patient client asks a busy server again this often, as client-go does, if each wait is no longer."""
 
 
 class Paging:
@@ -73,18 +72,12 @@ class Paging:
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
         self._limit = max(1, self._limit // 4)
 
-    def taken(self, *, size: int, count: int, more: str) -> None:
-        """Call this when a page was read, with its size, its number of objects and its continue token."""
-        if count:
-            self._limit = max(1, min(MOST_PAGE, self._limit * 2, PAGE_BYTES * count // size))
-        self._more = more or None
-
     def arrived(self, content: bytearray) -> None:
-        """Call this instead when a page is there, and its items are decoded later. A page that is not the
-        last one has as many as were asked for.
-        """
-        more = _more(content)
-        self.taken(size=len(content), count=self._limit if more else 0, more=more)
+        """A page is there. One that is not the last has as many objects as were asked for."""
+        self._more = _more(content) or None
+        if self._more is not None:
+            fitting = PAGE_BYTES * self._limit // len(content)
+            self._limit = max(1, min(MOST_PAGE, self._limit * 2, fitting))
 
 
 class WatchEvent(msgspec.Struct, frozen=True):

@@ -1,6 +1,4 @@
-"""A client of one Kubernetes API server: requests, lists and watches as raw JSON over one pool of
-connections. Credentials may change while it runs.
-"""
+"""A client of one Kubernetes API server: requests, lists and watches as raw JSON, over one pool."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
@@ -154,8 +152,8 @@ class ApiServer:
             if content is None:
                 paging.too_large(path)
                 continue
-            metadata, count = await _take(path, content, take)
-            paging.taken(size=len(content), count=count, more=metadata.more)
+            metadata = await _take(path, content, take)
+            paging.arrived(content)
             del content
         return metadata.resource_version
 
@@ -324,10 +322,8 @@ async def _body(response: httpx.Response, *, most: int) -> bytearray | None:
         return None
 
 
-async def _take(
-    path: str, content: bytearray, take: Callable[[msgspec.Raw], None]
-) -> tuple[ListMetadata, int]:
-    """Calls ``take`` with every item of a page. Returns its metadata and the number of items."""
+async def _take(path: str, content: bytearray, take: Callable[[msgspec.Raw], None]) -> ListMetadata:
+    """Calls ``take`` with every item of a page. Returns its metadata."""
     try:
         listing = msgspec.json.decode(content, type=ListPage)
     except msgspec.DecodeError as error:
@@ -341,7 +337,7 @@ async def _take(
         if taken >= TURN_BYTES:
             taken = 0
             await asyncio.sleep(0)
-    return listing.metadata, len(listing.items or ())
+    return listing.metadata
 
 
 async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGenerator[bytes, None]:

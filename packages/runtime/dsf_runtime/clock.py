@@ -12,9 +12,7 @@ PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
 
 
 def monotonic() -> float:
-    """The clock of the running event loop, or ``time.monotonic``. Delays, time-outs and ages then follow one
-    clock, and a test can replace it by choosing the loop.
-    """
+    """The clock of the event loop, else ``time.monotonic``: a test can replace it by choosing the loop."""
     try:
         return asyncio.get_running_loop().time()
     except RuntimeError:

@@ -29,9 +29,7 @@ class Connection:
 
 
 class Connections:
-    """Reads credentials with ``load`` before the first request, when their files change, and on ``renew``.
-    Replaced pools stay open for ``grace`` seconds, so that running requests can finish.
-    """
+    """Reads credentials with ``load`` before the first request, when files change, and on ``renew``."""
 
     def __init__(self, *, load: Callable[[], Access], headers: Mapping[str, str], grace: float) -> None:
         self._load, self._headers = load, dict(headers)

@@ -1,6 +1,4 @@
-"""An informer keeps the objects of a resource in memory, reduced to what is needed. It reads the list and
-follows a watch, and reads the list again when the watch breaks, and every few hours.
-"""
+"""An informer keeps the objects of a resource in memory, reduced to what is needed, by list and watch."""
 
 import asyncio
 import logging

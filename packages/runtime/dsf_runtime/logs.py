@@ -48,9 +48,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(*, package: str, formatter: logging.Formatter, level: str = "info") -> None:
-    """Configures logging: ``package`` and this library log from ``level`` on, others only warnings and
-    errors, because httpx would log whole URLs.
-    """
+    """Configures logging from ``level`` on; of other libraries warnings alone: httpx would log whole URLs."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     root = logging.getLogger()

@@ -150,8 +150,8 @@ class AccessTokens:
         self._kept: dict[Hashable, _Kept] = {}
 
     async def get(self, key: Hashable, client: Client, *, ask: Ask, refused: str = "") -> str:
-        """The token that is kept for ``key``, or a new one. ``refused`` is a token that a server refused.
-        A client with another secret gets a token of its own. Raises TokenError.
+        """The token that is kept for ``key``, or a new one. ``refused``: one that a server refused.
+        TokenError.
         """
         async with self._kept.setdefault(key, _Kept()).lock:
             kept = self._kept[key]

@@ -33,8 +33,8 @@ class Page:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PageServer:
-    """Listens on one address; ``port`` is real after ``start``. ``metrics`` gets Accept, ``ready`` gives 200
-    or 503.
+    """Listens; ``port`` is real after ``start``. ``metrics`` gets the header Accept, ``ready`` gives 200 or
+    503.
     """
 
     host: str

@@ -38,8 +38,7 @@ RUNS_ON_LABEL: Final = "gitops-dsf.io/runs-on"
 """On AddOnPlacementScores that the hub scorer wrote. Those of agents do not have it."""
 
 HUB_SCORER_WRITES_PER_SECOND: Final = 50
-"""Scores that the hub scorer publishes per second at most. A small hub was measured to peak near 390 writes.
-"""
+"""Scores that the hub scorer publishes per second at most. A small hub peaked near 390 writes."""
 DEFAULT_CLUSTERS_PER_REQUEST: Final = 100
 """Most clusters in one scoring request of the hub scorer."""
 

@@ -1,6 +1,4 @@
-"""Checks over HTTP whether a scoring API, in any language, follows the wire contract: its public pages here
-(/healthz, and /config, which is taken over with configSyncMode Full), and its scores.
-"""
+"""Checks over HTTP whether a scoring API follows the wire contract: its public pages and its scores."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final, get_type_hints
