@@ -138,6 +138,15 @@ class Verb:
     """The one of its name by default."""
 
 
+def verb(
+    name: str, line: str, *, description: str = "", examples: str = "", module: str = ""
+) -> Callable[[Callable[[Arguments], None]], Verb]:
+    """Makes a verb of the function that adds its arguments."""
+    return lambda add: Verb(
+        name=name, help=line, add_arguments=add, description=description, examples=examples, module=module
+    )
+
+
 def read_named(name: str, hint: str = "") -> bytes:
     """The content of a file, or of standard input for `-`. Raises RepositoryError if it is not UTF-8."""
     if name == "-" and sys.stdin.isatty():

@@ -3,14 +3,30 @@
 from typing import Final
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
-from gitops_dsf.cli.arguments import (
-    Arguments,
-    Verb,
-)
+from gitops_dsf.cli.arguments import Arguments, verb
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 
 
-def _diff(add: Arguments) -> None:
+@verb(
+    "diff",
+    "show what a change does: scorers, clusters, moves",
+    description="""\
+Compares a fleet repository in the working tree with the same repository at a revision, and shows what
+differs: scorers and the clusters that gain or lose them, Placements, and the applications that would move,
+where to and why. The base is the merge base of the revision and HEAD, as in a pull request. It is read from
+git objects; the working tree, with its uncommitted changes, is not modified.""",
+    examples="""\
+examples:
+  gitops-dsf diff --base main --scores scores.yaml
+  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state -o markdown > comment.md
+  gitops-dsf diff fleet --base main --head feature --context hub --exit-code
+  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --fail-on eviction --fail-on rescore
+
+exit codes: 0 fine; 1 with --exit-code when anything differs, with --fail-on when that happens or is unknown,
+and whenever the head does not validate
+""",
+)
+def diff(add: Arguments) -> None:
     add.fleet()
     add("--base REV", "branch, tag or commit to compare with", required=True)
     add("--head REV", "compare this revision in place of the working tree")
@@ -31,41 +47,9 @@ def _diff(add: Arguments) -> None:
     add.source()
 
 
-DIFF: Final = Verb(
-    name="diff",
-    help="show what a change does: scorers, clusters, moves",
-    description="""\
-Compares a fleet repository in the working tree with the same repository at a revision, and shows what
-differs: scorers and the clusters that gain or lose them, Placements, and the applications that would move,
-where to and why. The base is the merge base of the revision and HEAD, as in a pull request. It is read from
-git objects; the working tree, with its uncommitted changes, is not modified.""",
-    examples="""\
-examples:
-  gitops-dsf diff --base main --scores scores.yaml
-  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state -o markdown > comment.md
-  gitops-dsf diff fleet --base main --head feature --context hub --exit-code
-  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --fail-on eviction --fail-on rescore
-
-exit codes: 0 fine; 1 with --exit-code when anything differs, with --fail-on when that happens or is unknown,
-and whenever the head does not validate
-""",
-    add_arguments=_diff,
-)
-
-
-def _simulate(add: Arguments) -> None:
-    add.fleet()
-    shown = add.one_of()
-    shown("--placement [NS/]NAME", "only this Placement")
-    shown("--paced", "the moves that spec.pace lets begin together, wave after wave; needs scores")
-    add("--all", "every cluster in the tables, not the first 20 of each")
-    add.output("text", "json")
-    add.source()
-
-
-SIMULATE: Final = Verb(
-    name="simulate",
-    help="show where OCM would place the applications, and why",
+@verb(
+    "simulate",
+    "show where OCM would place the applications, and why",
     description="""\
 Reads a fleet repository and computes what OCM's placement controller would decide for each Placement:
 eligible clusters, scores, rank and selection. Nothing is written anywhere. Without scores it shows what the
@@ -78,24 +62,20 @@ examples:
   gitops-dsf simulate fleet --context hub -o json            ask the hub; every verdict as JSON
   gitops-dsf simulate --paced --context hub                  the moves that follow by spec.pace, in waves
 """,  # noqa: E501
-    add_arguments=_simulate,
 )
-
-
-def _explain(add: Arguments) -> None:
-    add(
-        "subject PLACEMENT|CODE",
-        "namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
-    )
-    add("cluster [CLUSTER]", "name of a ManagedCluster; without it, the Placement is explained")
+def simulate(add: Arguments) -> None:
     add.fleet()
+    shown = add.one_of()
+    shown("--placement [NS/]NAME", "only this Placement")
+    shown("--paced", "the moves that spec.pace lets begin together, wave after wave; needs scores")
+    add("--all", "every cluster in the tables, not the first 20 of each")
     add.output("text", "json")
     add.source()
 
 
-EXPLAIN: Final = Verb(
-    name="explain",
-    help="explain a decision, or what a code means",
+@verb(
+    "explain",
+    "explain a decision, or what a code means",
     description="""\
 Says of a Placement what it asks for, which scores it ranks by with which weights, and which clusters are
 eligible. Says of one cluster why OCM would or would not select it: the filter that dropped it, or what each
@@ -109,11 +89,37 @@ examples:
   gitops-dsf explain guestbook us-east-1                      without scores: only whether the filters let it pass
   gitops-dsf explain DSF310                                   what a finding means; DSF3 lists the codes that begin so
 """,  # noqa: E501
-    add_arguments=_explain,
 )
+def explain(add: Arguments) -> None:
+    add(
+        "subject PLACEMENT|CODE",
+        "namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
+    )
+    add("cluster [CLUSTER]", "name of a ManagedCluster; without it, the Placement is explained")
+    add.fleet()
+    add.output("text", "json")
+    add.source()
 
 
-def _backtest(add: Arguments) -> None:
+@verb(
+    "backtest",
+    "show what would have been decided over the last weeks",
+    description="""\
+Takes the raw scores of the past (the metric dynamic_score, from any store that has Prometheus' HTTP API, or
+from saved answers of one), applies what agents and OCM do with them, and shows what this repository would
+have decided: moves, time on each cluster, moves back and forth and the score that caused them, and regret,
+the points by which the decision was behind the best one. With --base it compares two revisions.""",
+    examples="""\
+examples:
+  gitops-dsf backtest --prometheus https://thanos.example.com              the last 14 days of this repository
+  gitops-dsf backtest --prometheus URL --base origin/main -o markdown           for the pull request
+  gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
+  gitops-dsf backtest --history scores.json -o html > backtest.html  from an answer of /api/v1/query_range
+
+exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
+""",  # noqa: E501
+)
+def backtest(add: Arguments) -> None:
     add.fleet()
     history = add.group("where the history comes from").one_of(required=True)
     history("--prometheus URL", "a store with Prometheus' HTTP API")
@@ -145,25 +151,4 @@ def _backtest(add: Arguments) -> None:
     add.source()
 
 
-BACKTEST: Final = Verb(
-    name="backtest",
-    help="show what would have been decided over the last weeks",
-    description="""\
-Takes the raw scores of the past (the metric dynamic_score, from any store that has Prometheus' HTTP API, or
-from saved answers of one), applies what agents and OCM do with them, and shows what this repository would
-have decided: moves, time on each cluster, moves back and forth and the score that caused them, and regret,
-the points by which the decision was behind the best one. With --base it compares two revisions.""",
-    examples="""\
-examples:
-  gitops-dsf backtest --prometheus https://thanos.example.com              the last 14 days of this repository
-  gitops-dsf backtest --prometheus URL --base origin/main -o markdown           for the pull request
-  gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
-  gitops-dsf backtest --history scores.json -o html > backtest.html  from an answer of /api/v1/query_range
-
-exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
-""",  # noqa: E501
-    add_arguments=_backtest,
-)
-
-
-VERBS: Final = (DIFF, SIMULATE, EXPLAIN, BACKTEST)
+VERBS: Final = (diff, simulate, explain, backtest)

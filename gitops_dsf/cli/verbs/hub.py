@@ -3,24 +3,12 @@
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.cli.arguments import (
-    Arguments,
-    Verb,
-)
+from gitops_dsf.cli.arguments import Arguments, verb
 
 
-def _install(add: Arguments) -> None:
-    add.fleet()
-    add.context()
-    add(
-        "--repo URL", "URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml"
-    )
-    add.waiting(until="the loop runs", dry_run="check everything and change nothing")
-
-
-INSTALL: Final = Verb(
-    name="install",
-    help="install on a hub: from Argo CD to a running loop",
+@verb(
+    "install",
+    "install on a hub: from Argo CD to a running loop",
     description="""\
 Installs gitops-dsf on a hub that has Open Cluster Management and Argo CD, from a fleet repository that is
 rendered and pushed. Checks what it needs, applies the health checks for Argo CD and rendered/argocd, waits
@@ -37,23 +25,19 @@ examples:
 exit codes: 0 installed, 1 a check failed, the hub refused an object, the loop does not run in time or doctor
 finds an error, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted
 """,  # noqa: E501
-    add_arguments=_install,
 )
-
-
-def _uninstall(add: Arguments) -> None:
-    add.hub()
-    add.waiting(
-        until="the managed clusters have removed the agents",
-        dry_run="delete nothing, and say what would be deleted",
+def install(add: Arguments) -> None:
+    add.fleet()
+    add.context()
+    add(
+        "--repo URL", "URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml"
     )
-    add("--delete-applications", "also delete the placed applications, with their workloads")
-    add("--yes", "do not ask whether the current context is meant")
+    add.waiting(until="the loop runs", dry_run="check everything and change nothing")
 
 
-UNINSTALL: Final = Verb(
-    name="uninstall",
-    help="take back what is installed; applications stay",
+@verb(
+    "uninstall",
+    "take back what is installed; applications stay",
     description="""\
 Removes gitops-dsf from a hub: the Applications over the rendered tree, the reconciler, ApplicationSets and
 Placements, the agents and what they run, scorers, rights, policies and the health checks in argocd-cm. It
@@ -66,19 +50,20 @@ examples:
   gitops-dsf uninstall --context hub
   gitops-dsf uninstall --context hub --no-wait      also with managed clusters that never answer again
 """,
-    add_arguments=_uninstall,
 )
-
-
-def _doctor(add: Arguments) -> None:
+def uninstall(add: Arguments) -> None:
     add.hub()
-    add("--strict", "exit with 1 for warnings, too")
-    add.output("text", "json")
+    add.waiting(
+        until="the managed clusters have removed the agents",
+        dry_run="delete nothing, and say what would be deleted",
+    )
+    add("--delete-applications", "also delete the placed applications, with their workloads")
+    add("--yes", "do not ask whether the current context is meant")
 
 
-DOCTOR: Final = Verb(
-    name="doctor",
-    help="find what is wrong, with the command that fixes it",
+@verb(
+    "doctor",
+    "find what is wrong, with the command that fixes it",
     description="""\
 Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and what it
 says of the rendered tree, an upstream addon running beside us, scores, the reconciler, clocks. Each finding
@@ -89,22 +74,16 @@ examples:
   gitops-dsf doctor --context hub                   every check; 1 when there is an error
   gitops-dsf doctor --context hub --strict          1 also when there is a warning
   gitops-dsf doctor --context hub -o json           for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}""",  # noqa: E501
-    add_arguments=_doctor,
 )
-
-
-def _status(add: Arguments) -> None:
+def doctor(add: Arguments) -> None:
     add.hub()
-    add("--scorer NAME", "only this scorer (its name or its score name), and what ranks by it")
-    add("--placement [NS/]NAME", "only this Placement, its scorers and its applications")
-    add("--cluster NAME", "only this cluster, and what would bring it in or out")
-    add("--all", "show every score, Placement and application, however many there are")
+    add("--strict", "exit with 1 for warnings, too")
     add.output("text", "json")
 
 
-STATUS: Final = Verb(
-    name="status",
-    help="show scores, decisions and applications",
+@verb(
+    "status",
+    "show scores, decisions and applications",
     description="""\
 Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh,
 expired or missing, with age and value; for each Placement its decision and the nearest score that would flip
@@ -120,25 +99,19 @@ examples:
 
 It is a view: it ends with 0 whatever it shows, and with 1 when the hub, or a part of it, cannot be read.
 `gitops-dsf doctor` judges.""",  # noqa: E501
-    add_arguments=_status,
 )
-
-
-def _log(add: Arguments) -> None:
-    add(
-        "application [APP]",
-        "ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by default",
-    )
-    add.fleet()
-    add.journal()
-    add.span()
-    add("--at TIME", "explain the last move of APP up to then, and list nothing")
+def status(add: Arguments) -> None:
+    add.hub()
+    add("--scorer NAME", "only this scorer (its name or its score name), and what ranks by it")
+    add("--placement [NS/]NAME", "only this Placement, its scorers and its applications")
+    add("--cluster NAME", "only this cluster, and what would bring it in or out")
+    add("--all", "show every score, Placement and application, however many there are")
     add.output("text", "json")
 
 
-LOG: Final = Verb(
-    name="log",
-    help="list past moves from the journal, and explain the last one",
+@verb(
+    "log",
+    "list past moves from the journal, and explain the last one",
     description="""\
 Lists the changes of OCM's decisions that the reconciler wrote into the journal: when, from where to where,
 and which score changed most. For one application it also explains the last one, or the last one up to --at:
@@ -151,11 +124,38 @@ examples:
   gitops-dsf log portal --at 2026-06-01T03:15:00Z  why it was where it was at that time
   gitops-dsf log --from 2026-06-01T00:00:00Z -o json
 """,
-    add_arguments=_log,
 )
+def log(add: Arguments) -> None:
+    add(
+        "application [APP]",
+        "ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by default",
+    )
+    add.fleet()
+    add.journal()
+    add.span()
+    add("--at TIME", "explain the last move of APP up to then, and list nothing")
+    add.output("text", "json")
 
 
-def _reconcile(add: Arguments) -> None:
+@verb(
+    "reconcile",
+    "run the reconciler on the hub",
+    description="""\
+Runs beside Argo CD on the hub until it is stopped: probes every DynamicScorer, writes its status (health,
+whether /config still says what was accepted, on how many clusters scores are fresh), and asks Argo CD to look
+at a placement decision as soon as it changed; the old copy of an application that moved is deleted once the
+new one is healthy (moves.strategy MakeBeforeBreak). Replicas take turns by a Lease. Of what Argo CD owns, one
+annotation is written and such Applications are deleted, nothing else. What else it does (suspension,
+proposals, the state branch, the journal) is in spec.reconciler of gitops-dsf.yaml.""",
+    examples="""\
+examples:
+  gitops-dsf reconcile --config /etc/gitops-dsf/gitops-dsf.yaml
+                                                inside the hub, with the pod's own account
+  gitops-dsf reconcile --context hub            from outside, in the folder of the fleet
+
+The log is JSON on standard error. /metrics, /healthz and /readyz are on --metrics-address.""",
+)
+def reconcile(add: Arguments) -> None:
     add("--context NAME", "context of the kubeconfig; without it and --kubeconfig the pod's own account")
     add("--kubeconfig FILE", "kubeconfig file")
     add("--config FILE", "the FleetRepository, read once (gitops-dsf.yaml)", default=Path("gitops-dsf.yaml"))
@@ -175,39 +175,15 @@ def _reconcile(add: Arguments) -> None:
     add("--work-dir DIR", "where the shallow clone is kept (a temporary folder)")
 
 
-RECONCILE: Final = Verb(
-    name="reconcile",
-    help="run the reconciler on the hub",
-    description="""\
-Runs beside Argo CD on the hub until it is stopped: probes every DynamicScorer, writes its status (health,
-whether /config still says what was accepted, on how many clusters scores are fresh), and asks Argo CD to look
-at a placement decision as soon as it changed; the old copy of an application that moved is deleted once the
-new one is healthy (moves.strategy MakeBeforeBreak). Replicas take turns by a Lease. Of what Argo CD owns, one
-annotation is written and such Applications are deleted, nothing else. What else it does (suspension,
-proposals, the state branch, the journal) is in spec.reconciler of gitops-dsf.yaml.""",
-    examples="""\
-examples:
-  gitops-dsf reconcile --config /etc/gitops-dsf/gitops-dsf.yaml
-                                                inside the hub, with the pod's own account
-  gitops-dsf reconcile --context hub            from outside, in the folder of the fleet
-
-The log is JSON on standard error. /metrics, /healthz and /readyz are on --metrics-address.""",
-    add_arguments=_reconcile,
+@verb(
+    "scorer",
+    "run, check or start a scoring API",
 )
-
-
-def _scorer(add: Arguments) -> None:
+def scorer(add: Arguments) -> None:
     from dsf_scorer import command
 
     command.add_arguments(add.parser)
 
 
-SCORER: Final = Verb(
-    name="scorer",
-    help="run, check or start a scoring API",
-    add_arguments=_scorer,
-)
-
-
-VERBS: Final = (INSTALL, UNINSTALL, DOCTOR, STATUS, LOG)
-PROGRAMS: Final = (RECONCILE, SCORER)
+VERBS: Final = (install, uninstall, doctor, status, log)
+PROGRAMS: Final = (reconcile, scorer)

@@ -3,7 +3,7 @@
 import argparse
 from typing import Final
 
-from gitops_dsf.cli.arguments import Arguments, Verb
+from gitops_dsf.cli.arguments import Arguments, verb
 
 
 def _extras(text: str) -> tuple[str, ...]:
@@ -16,7 +16,26 @@ def _extras(text: str) -> tuple[str, ...]:
     return names
 
 
-def _init(add: Arguments) -> None:
+@verb(
+    "init",
+    "create a fleet repository that is valid",
+    module="gitops_dsf.cli.scaffold",
+    description=(
+        "Creates a fleet repository: settings, a scorer, an application and clusters as examples, a test, a"
+        " pipeline and editor settings."
+    ),
+    examples="""\
+examples:
+  gitops-dsf init fleet
+  gitops-dsf init fleet --git-url https://git.example.com/team/fleet.git
+  gitops-dsf init fleet --registry registry.example.com/platform
+  gitops-dsf init fleet --forge gitlab --with codeowners,pre-commit
+  gitops-dsf init fleet --wheels dist          pipelines install the wheels that `make wheel` made
+  gitops-dsf init fleet --empty && cd fleet && gitops-dsf import --context hub    for a hub that has clusters
+  gitops-dsf init . --name emea        into a fresh clone: a folder that holds nothing but .git
+""",
+)
+def init(add: Arguments) -> None:
     add("dir DIR", "new or empty folder")
     add("--name NAME", "name of the fleet: a-z, 0-9 and - (default: made of the folder's name)")
     add("--git-url URL", "repository URL as Argo CD will clone it, without credentials")
@@ -44,41 +63,9 @@ def _init(add: Arguments) -> None:
     add("--empty", "without the example scorer, clusters and application; for a hub of your own")
 
 
-INIT: Final = Verb(
-    name="init",
-    module="gitops_dsf.cli.scaffold",
-    help="create a fleet repository that is valid",
-    description=(
-        "Creates a fleet repository: settings, a scorer, an application and clusters as examples, a test, a"
-        " pipeline and editor settings."
-    ),
-    examples="""\
-examples:
-  gitops-dsf init fleet
-  gitops-dsf init fleet --git-url https://git.example.com/team/fleet.git
-  gitops-dsf init fleet --registry registry.example.com/platform
-  gitops-dsf init fleet --forge gitlab --with codeowners,pre-commit
-  gitops-dsf init fleet --wheels dist          pipelines install the wheels that `make wheel` made
-  gitops-dsf init fleet --empty && cd fleet && gitops-dsf import --context hub    for a hub that has clusters
-  gitops-dsf init . --name emea        into a fresh clone: a folder that holds nothing but .git
-""",
-    add_arguments=_init,
-)
-
-
-def _validate(add: Arguments) -> None:
-    add(
-        "paths [DIR|FILE ...]",
-        "fleet repository (this folder by default), or files of one; - is standard input",
-    )
-    add.output("text", "json", "github", "sarif")
-    add("--fix", "write what hints state exactly into the files, and report what is left")
-    add("--strict", "exit with 1 for warnings, too")
-
-
-VALIDATE: Final = Verb(
-    name="validate",
-    help="report every mistake of a fleet repository",
+@verb(
+    "validate",
+    "report every mistake of a fleet repository",
     description="""\
 Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/, locks/ and tests/ of a fleet repository and
 reports every mistake with its place, a stable code and what to write instead. Nothing is written without
@@ -95,20 +82,20 @@ examples:
   gitops-dsf validate -o json | jq '.[] | select(.code == "DSF109")'
 
 Findings go to standard output, the summary to standard error. `gitops-dsf explain` explains a code.""",
-    add_arguments=_validate,
 )
+def validate(add: Arguments) -> None:
+    add(
+        "paths [DIR|FILE ...]",
+        "fleet repository (this folder by default), or files of one; - is standard input",
+    )
+    add.output("text", "json", "github", "sarif")
+    add("--fix", "write what hints state exactly into the files, and report what is left")
+    add("--strict", "exit with 1 for warnings, too")
 
 
-def _test(add: Arguments) -> None:
-    add.fleet()
-    add("--name PATTERN ...", "only tests with such a name")
-    add("--promtool FILE", "evaluates queries over given metrics; the promtool on the PATH by default")
-    add.output("text", "json", "junit")
-
-
-TEST: Final = Verb(
-    name="test",
-    help="run the unit tests of scores and decisions in tests/",
+@verb(
+    "test",
+    "run the unit tests of scores and decisions in tests/",
     description="""\
 Runs the ScoreTests in tests/: given results of scorers, published scores, clusters and decisions, it computes
 what agents publish and what OCM decides, and compares that with what each test expects. A failing
@@ -121,11 +108,30 @@ examples:
 
 exit codes: 0 all tests pass; 1 a test fails, or the repository has errors; 2 no test has the name
 """,
-    add_arguments=_test,
 )
+def test(add: Arguments) -> None:
+    add.fleet()
+    add("--name PATTERN ...", "only tests with such a name")
+    add("--promtool FILE", "evaluates queries over given metrics; the promtool on the PATH by default")
+    add.output("text", "json", "junit")
 
 
-def _render(add: Arguments) -> None:
+@verb(
+    "render",
+    "write the tree that Argo CD applies",
+    description="""\
+Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster,
+Placements and ApplicationSets, one object per file. Only files that gitops-dsf wrote are ever changed or
+deleted, and only when there is no error.""",
+    examples="""\
+examples:
+  gitops-dsf render                             render the repository in the current folder into rendered/
+  gitops-dsf render fleet --check               exit 1 and list the stale files, write nothing
+  gitops-dsf render --out /tmp/tree             render somewhere else
+  gitops-dsf render --stdout --part works-03    one directory's manifests on standard output
+""",
+)
+def render(add: Arguments) -> None:
     add.fleet()
     add("--out DIR", "where the tree goes; DIR/rendered by default", type=str)
     mode = add.one_of()
@@ -138,39 +144,9 @@ def _render(add: Arguments) -> None:
     )
 
 
-RENDER: Final = Verb(
-    name="render",
-    help="write the tree that Argo CD applies",
-    description="""\
-Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster,
-Placements and ApplicationSets, one object per file. Only files that gitops-dsf wrote are ever changed or
-deleted, and only when there is no error.""",
-    examples="""\
-examples:
-  gitops-dsf render                             render the repository in the current folder into rendered/
-  gitops-dsf render fleet --check               exit 1 and list the stale files, write nothing
-  gitops-dsf render --out /tmp/tree             render somewhere else
-  gitops-dsf render --stdout --part works-03    one directory's manifests on standard output
-""",
-    add_arguments=_render,
-)
-
-
-def _sync(add: Arguments) -> None:
-    add.fleet()
-    add("--check", "write nothing; exit 1 when a lock differs")
-    add("--scorer NAME ...", "only this scorer; may be repeated")
-    add("--timeout SECONDS", "total time for each page (10)", default=10.0)
-    add(
-        "--credentials DIR",
-        "folder with the Secrets that scoring.auth names, each value in the file <secret>/<key>",
-    )
-    add.output("text", "json")
-
-
-SYNC: Final = Verb(
-    name="sync",
-    help="update locks/ from the /config pages of scoring APIs",
+@verb(
+    "sync",
+    "update locks/ from the /config pages of scoring APIs",
     description="""\
 Asks the /config page of every DynamicScorer with configSyncMode Full, judges the answers by the rules of
 `gitops-dsf validate` and writes locks/<scorer>.yaml where the meaning changed. What is not accepted is
@@ -183,31 +159,22 @@ examples:
   gitops-dsf sync --check -o json               field by field, for programs
 
 Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage.""",  # noqa: E501
-    add_arguments=_sync,
 )
-
-
-def _import(add: Arguments) -> None:
+def sync(add: Arguments) -> None:
     add.fleet()
-    source = add.one_of()
-    source(
-        "--from FILE",
-        "what `kubectl get -o yaml` (or json) printed; - is standard input",
-        type=str,
-        dest="file",
+    add("--check", "write nothing; exit 1 when a lock differs")
+    add("--scorer NAME ...", "only this scorer; may be repeated")
+    add("--timeout SECONDS", "total time for each page (10)", default=10.0)
+    add(
+        "--credentials DIR",
+        "folder with the Secrets that scoring.auth names, each value in the file <secret>/<key>",
     )
-    source("--context NAME", "read a hub through this context of the kubeconfig; the current one by default")
-    add("--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
-    add("--label GLOB ...", "also take labels of this name; may be repeated")
-    add("--claim GLOB ...", "also take claims of this name; may be repeated")
-    add("--resources", "also take allocatable and capacity, which change with every node")
-    add("--overwrite", "replace the scorers, locks and masks of git with the hub's")
-    add("--dry-run", "print what would change and write nothing")
+    add.output("text", "json")
 
 
-IMPORT: Final = Verb(
-    name="import",
-    help="write what a hub knows into clusters/, scorers/, config/",
+@verb(
+    "import",
+    "write what a hub knows into clusters/, scorers/, config/",
     module="gitops_dsf.cli.import_",
     description="""\
 Writes what a hub knows into a fleet repository: ManagedClusters and ManagedClusterSets to clusters/,
@@ -232,17 +199,28 @@ examples:
   gitops-dsf import --context hub --label 'compliance.example.com/*' --claim 'kubeversion.*'
   gitops-dsf import                                the hub of the current context
   gitops-dsf import --context hub --resources      for applications that rank by allocatable resources""",
-    add_arguments=_import,
 )
+def import_(add: Arguments) -> None:
+    add.fleet()
+    source = add.one_of()
+    source(
+        "--from FILE",
+        "what `kubectl get -o yaml` (or json) printed; - is standard input",
+        type=str,
+        dest="file",
+    )
+    source("--context NAME", "read a hub through this context of the kubeconfig; the current one by default")
+    add("--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
+    add("--label GLOB ...", "also take labels of this name; may be repeated")
+    add("--claim GLOB ...", "also take claims of this name; may be repeated")
+    add("--resources", "also take allocatable and capacity, which change with every node")
+    add("--overwrite", "replace the scorers, locks and masks of git with the hub's")
+    add("--dry-run", "print what would change and write nothing")
 
 
-def _schema(add: Arguments) -> None:
-    add("--out DIR", "folder to write all schemas to, made when missing")
-
-
-SCHEMA: Final = Verb(
-    name="schema",
-    help="write JSON Schemas and CRDs of what people write",
+@verb(
+    "schema",
+    "write JSON Schemas and CRDs of what people write",
     description=(
         "Writes the schema of everything that people write, for editors; with --out those for the hub and"
         " scripts, too."
@@ -258,8 +236,9 @@ examples:
   gitops-dsf schema                  refresh .schemas/gitops-dsf.json, which the editor settings of a fleet repository name
   gitops-dsf schema --out /tmp/dsf   write all of them elsewhere
 """,  # noqa: E501
-    add_arguments=_schema,
 )
+def schema(add: Arguments) -> None:
+    add("--out DIR", "folder to write all schemas to, made when missing")
 
 
 _CHECK: Final = """\
@@ -279,7 +258,20 @@ write_repository that may push to the branch. On the other forges the job needs 
 protected branch an exception for it."""
 
 
-def _ci(add: Arguments) -> None:
+@verb(
+    "ci",
+    "check a pull request, or publish after a merge",
+    description="""\
+The two jobs of a pipeline. They read the standard variables of GitHub Actions, GitLab CI, and
+Gitea and Forgejo Actions, say what they do, and run on your machine, too.""",
+    examples="""\
+examples:
+  gitops-dsf ci check                           validate, test, render --check, and the preview
+  gitops-dsf ci check --base origin/main        on your machine: compared with this revision
+  gitops-dsf ci publish --branch main --dry-run    what the pipeline would push after a merge
+""",
+)
+def ci(add: Arguments) -> None:
     raw = argparse.RawDescriptionHelpFormatter
     jobs = add.parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
     check = Arguments(
@@ -298,20 +290,4 @@ def _ci(add: Arguments) -> None:
     publish("--dry-run", "push nothing")
 
 
-CI: Final = Verb(
-    name="ci",
-    help="check a pull request, or publish after a merge",
-    description="""\
-The two jobs of a pipeline. They read the standard variables of GitHub Actions, GitLab CI, and
-Gitea and Forgejo Actions, say what they do, and run on your machine, too.""",
-    examples="""\
-examples:
-  gitops-dsf ci check                           validate, test, render --check, and the preview
-  gitops-dsf ci check --base origin/main        on your machine: compared with this revision
-  gitops-dsf ci publish --branch main --dry-run    what the pipeline would push after a merge
-""",
-    add_arguments=_ci,
-)
-
-
-VERBS: Final = (INIT, VALIDATE, TEST, RENDER, SYNC, IMPORT, SCHEMA, CI)
+VERBS: Final = (init, validate, test, render, sync, import_, schema, ci)

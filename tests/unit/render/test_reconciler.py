@@ -8,7 +8,7 @@ from typing import Any
 
 from gitops_dsf.cli import reconcile
 from gitops_dsf.cli.arguments import Arguments
-from gitops_dsf.cli.verbs.hub import RECONCILE
+from gitops_dsf.cli.verbs import hub
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.render.reconciler import CONFIG_DIR, CREDENTIALS_DIR, RIGHTS, WORK_DIR
@@ -62,7 +62,7 @@ def settings_of(found: dict[str, dict[str, Any]], folder: Path) -> Settings:
     (folder / name).write_text(config, encoding="utf-8")
     assert flags[0] == f"--config={CONFIG_DIR}/{name}"
     parser = argparse.ArgumentParser(prog=verb)
-    RECONCILE.add_arguments(Arguments(parser))
+    hub.reconcile.add_arguments(Arguments(parser))
     return reconcile._settings(parser.parse_args([f"--config={folder / name}", *flags[1:]]))
 
 
