@@ -1,6 +1,6 @@
 """Reads snapshots and the inputs of gitops_dsf.views.status. Objects are reduced while their page is read."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +40,8 @@ def observe(
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         parts = _Parts()
         snapshot = _snapshot(hub, parts, _Scores(needed=resources))
-        moves = hub.find(_configmaps(moves_in), MOVES_CONFIGMAP) if moves_in is not None else None
+        where = api.Resource(plural="configmaps", namespace=moves_in)
+        moves = hub.find(where, MOVES_CONFIGMAP) if moves_in is not None else None
         for part in parts.unread.values():
             raise HubError(hub.lacks(part))
         if isinstance(moves, api.Unread):
@@ -58,12 +59,11 @@ def read_inputs(
     needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
     scores = _Scores(needed=needed, resources={item.resource for item in scorers}, owners=owners)
     snapshot = _snapshot(hub, parts, scores)
-    settings = _configmaps(hub_namespace)
-    masks = _masks(hub.find(settings, MASKS_CONFIGMAP), settings)
-    suspended = _suspended(hub.find(settings, SUSPENDED_CONFIGMAP), settings)
+    masks = _configmap(hub, hub_namespace, MASKS_CONFIGMAP, _masks)
+    suspended = _configmap(hub, hub_namespace, SUSPENDED_CONFIGMAP, _suspended)
     # Only fleets with a pace need the right.
     paced = any(item.metadata.annotation(PACE_ANNOTATION) for item in placements)
-    moves = _moves(hub.find(settings, MOVES_CONFIGMAP), settings) if paced else ()
+    moves = _configmap(hub, hub_namespace, MOVES_CONFIGMAP, _moves) if paced else ()
     applications = hub.read(
         api.APPLICATIONS.within(argocd_namespace), read_application, labels=APPLICATION_LABEL
     )
@@ -211,44 +211,39 @@ class _Parts:
         return found
 
 
-def _configmaps(namespace: str) -> api.Resource:
-    return api.Resource(plural="configmaps", namespace=namespace)
-
-
-def _masks(found: Object | api.Unread | None, where: api.Resource) -> tuple[Mask, ...] | api.Unread:
+def _configmap(
+    hub: Hub, namespace: str, name: str, read: Callable[[Object | None], tuple[T, ...] | str]
+) -> tuple[T, ...] | api.Unread:
+    """What a ConfigMap says. `read` gets it, or None, and returns a text if it cannot be understood."""
+    where = api.Resource(plural="configmaps", namespace=namespace)
+    found = hub.find(where, name)
     if isinstance(found, api.Unread):
         return found
+    said = read(found)
+    if isinstance(said, str):
+        return api.Unread(what=where.describe(name), why=api.Why.FAILED, verb="get", detail=said)
+    return said
+
+
+def _masks(found: Object | None) -> tuple[Mask, ...] | str:
     lacks = "it is not there" if found is None else f"it has no key {MASKS_KEY}"
-    detail = f"{lacks}, so a masked score is shown as missing"
     try:
         masks = read_masks((found or {}).get("data"))
     except msgspec.DecodeError as error:
-        masks, detail = None, f"{MASKS_KEY} is not a list of masks: {error}"
-    if masks is not None:
-        return masks
-    return api.Unread(what=where.describe(MASKS_CONFIGMAP), why=api.Why.FAILED, verb="get", detail=detail)
+        return f"{MASKS_KEY} is not a list of masks: {error}"
+    return f"{lacks}, so a masked score is shown as missing" if masks is None else masks
 
 
-def _suspended(found: Object | api.Unread | None, where: api.Resource) -> tuple[str, ...] | api.Unread:
-    if isinstance(found, api.Unread):
-        return found
+def _suspended(found: Object | None) -> tuple[str, ...] | str:
     try:
         return tuple(scorename.suspended((found or {}).get("data")))
     except msgspec.DecodeError as error:
-        detail = f"{SUSPENDED_KEY} is not a list of score names: {error}"
-        return api.Unread(
-            what=where.describe(SUSPENDED_CONFIGMAP), why=api.Why.FAILED, verb="get", detail=detail
-        )
+        return f"{SUSPENDED_KEY} is not a list of score names: {error}"
 
 
-def _moves(found: Object | api.Unread | None, where: api.Resource) -> tuple[StoredMoves, ...] | api.Unread:
+def _moves(found: Object | None) -> tuple[StoredMoves, ...] | str:
     """The paced moves; none before the reconciler has written them."""
-    if isinstance(found, api.Unread):
-        return found
-    if found is None:
-        return ()
     try:
-        return (read_moves(found.get("data")),)
+        return () if found is None else (read_moves(found.get("data")),)
     except MovesError as error:
-        what = where.describe(MOVES_CONFIGMAP)
-        return api.Unread(what=what, why=api.Why.FAILED, verb="get", detail=str(error))
+        return str(error)

@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION
 from tests.support.apiserver import ApiServer
 
 Object = dict[str, Any]
@@ -66,6 +67,11 @@ def addon(cluster: str, available: str = "True", message: str = "") -> Object:
         "metadata": meta("gitops-dsf-agent", cluster),
         "status": {"conditions": [condition]},
     }
+
+
+def joined(*names: str) -> list[Object]:
+    """Clusters with our add-on."""
+    return [item for name in names for item in (cluster(name), addon(name))]
 
 
 def scorer(name: str, *, score: str = "", health: str = "Active", mode: str = "None", **spec: Any) -> Object:
@@ -152,6 +158,20 @@ def paced(item: Object, *, demand: int = 0, steady: int = 0) -> Object:
     }
 
 
+def with_refuges(name: str, *resources: str) -> Object:
+    """A paced Placement whose refuge is planned."""
+    item = paced(placement(name, *resources))
+    annotations = item["metadata"]["annotations"]
+    annotations[PACE_ANNOTATION] = json.dumps({**json.loads(annotations[PACE_ANNOTATION]), "refuges": True})
+    return item
+
+
+def moves_score(on: str, **items: int) -> Object:
+    """The items of one cluster, by name of the Placement."""
+    scores = [{"name": f"{ARGOCD}/{name.replace('_', '-')}", "value": value} for name, value in items.items()]
+    return {"kind": "AddOnPlacementScore", "metadata": meta(MOVES_SCORE, on), "status": {"scores": scores}}
+
+
 def paced_moves(ledger: object, queue: object, maintenance: object = None) -> Object:
     """The ConfigMap of paced moves."""
     parts = {"ledger": ledger, "queue": queue, "maintenance": maintenance or {}}
@@ -212,10 +232,9 @@ def fleet(*, now: datetime = NOW) -> list[Object]:
     """Three clusters, two scorers, one application on the better cluster."""
     names = ("cluster1", "cluster2", "cluster3")
     return [
-        *(cluster(name) for name in names),
+        *joined(*names),
         global_set(),
         binding(),
-        *(addon(name) for name in names),
         scorer("cpu"),
         scorer("mem"),
         *(score(name, "cpu", value, now=now) for name, value in zip(names, (80, 60, 40), strict=True)),

@@ -93,11 +93,8 @@ def _right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[s
     gained = {name: after[name] for name in (after.keys() - before.keys()) & base.cluster_names}
     if gained:
         names = sorted(gained)
-        agents = plural(len(names), "cluster")
-        yield (
-            f"the agents of {agents} may read all nodes and pods for the first time (scorer"
-            f" {gained[names[0]]}): {names_text(names)}"
-        )
+        what = f"the agents of {plural(len(names), 'cluster')} may read all nodes and pods for the first time"
+        yield f"{what} (scorer {gained[names[0]]}): {names_text(names)}"
 
 
 def _counting(fleet: FleetVersion) -> dict[str, str]:
@@ -118,14 +115,10 @@ def _receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterato
         return
     before = {work.cluster for work in base.plan.works if work.addon.receiver}
     running = {work.cluster for work in head.plan.works if work.addon.receiver}
-    gained = sorted((running - before) & base.cluster_names)
-    if gained:
-        agents = plural(len(gained), "cluster")
+    if gained := sorted((running - before) & base.cluster_names):
+        what = f"the agents of {plural(len(gained), 'cluster')} get a receiver for OpenTelemetry metrics"
         pushing = names_text(sorted(settings.collector_namespaces))
-        yield (
-            f"the agents of {agents} get a receiver for OpenTelemetry metrics, to which pods of {pushing} may"
-            f" push: {names_text(gained)}"
-        )
+        yield f"{what}, to which pods of {pushing} may push: {names_text(gained)}"
     known = base.plan.resolved.repository.spec.agent.open_telemetry
     more = set(settings.collector_namespaces).difference(known.collector_namespaces if known else ())
     if more and running & before:
@@ -202,10 +195,8 @@ def _data_concerns(snapshot: Snapshot, hub: HubData, head: FleetVersion) -> Iter
     ends = Counter(item.valid_until for table in snapshot.scores.values() for item in table.values())
     if gone := sum(count for until, count in ends.items() if expired(until, hub.now)):
         which = "that Placements rank by " if snapshot.skipped else ""
-        read = snapshot.score_count - snapshot.skipped
-        yield (
-            f"{gone} of {read} AddOnPlacementScores {which}had expired at that moment; OCM counts them as 0"
-        )
+        read = f"{snapshot.score_count - snapshot.skipped} AddOnPlacementScores"
+        yield f"{gone} of {read} {which}had expired at that moment; OCM counts them as 0"
     yield from snapshot.problems
     if not snapshot.score_count:
         yield "the hub data holds no AddOnPlacementScore: every score counts as 0"
@@ -217,15 +208,11 @@ def _data_concerns(snapshot: Snapshot, hub: HubData, head: FleetVersion) -> Iter
         if (known := facts.metadata.labels) is not None and not labels.get(name, {}).items() <= known.items()
     ]
     if differ:
-        yield (
-            f"labels on the hub differ from clusters/ for {names_text(sorted(differ))}; decisions follow the"
-            " hub's"
-        )
+        names = names_text(sorted(differ))
+        yield f"labels on the hub differ from clusters/ for {names}; decisions follow the hub's"
     if unknown := sorted(set(snapshot.clusters) - head.cluster_names):
-        yield (
-            f"on the hub but not in clusters/: {names_text(unknown)}; no scorer runs there, and Placements"
-            " may select them"
-        )
+        what = f"on the hub but not in clusters/: {names_text(unknown)}"
+        yield f"{what}; no scorer runs there, and Placements may select them"
 
 
 def _too_few(item: Pass, verdict: Verdict) -> Iterator[str]:

@@ -236,10 +236,10 @@ def failover_changes(change: Transition) -> tuple[Failover, ...]:
     published = published_refuges(change.snapshot.scores)
     before: Refuges = {}
     if base is not None and change.first is not None:
-        before = _planned(base, change.first.deciding(change.decisions), published, change.now)
+        before = _planned(base, change.first.deciding(change.settled[1]), published, change.now)
     after = _planned(head, change.after, before or published, change.now)
     clusters = decided(change.after.decisions.values())
-    lost = by_lost_cluster(before, decided(change.decisions))
+    lost = by_lost_cluster(before, decided(change.settled[1]))
     return tuple(_compared(lost, by_lost_cluster(after, clusters), clusters))
 
 

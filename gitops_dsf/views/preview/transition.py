@@ -135,15 +135,11 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
     lows, highs = list(ranking.sums), list(ranking.sums)
     is_open = False
     for result in verdict.prioritizers:
-        cells = unknown.get(result.prioritizer.resource) if result.prioritizer.built_in is None else None
+        cells = {} if result.prioritizer.built_in else unknown.get(result.prioritizer.resource, {})
         for index, name in enumerate(names if cells else ()):
-            cell = cells.get(name) if cells else None
-            if cell is not None:
+            if (cell := cells.get(name)) is not None:
                 is_open = True
-                ends = (
-                    (cell.low - (result.values[index] or 0)) * result.weight,
-                    (cell.high - (result.values[index] or 0)) * result.weight,
-                )
+                ends = [(end - (result.values[index] or 0)) * result.weight for end in (cell.low, cell.high)]
                 lows[index] += min(ends)
                 highs[index] += max(ends)
     if not is_open:
@@ -154,12 +150,11 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
     by_worst, by_best = sorted(worst), sorted(best)
     count, number_of_clusters = len(names), ranking.selected
     certain, possible = set(), set()
-    for index, name in enumerate(names):
-        may_beat = count - bisect_right(by_best, worst[index]) - (best[index] > worst[index])
-        must_beat = count - bisect_right(by_worst, best[index])
-        if may_beat < number_of_clusters:
+    for name, low, high in zip(names, worst, best, strict=True):
+        # How many clusters may beat it, and how many must.
+        if count - bisect_right(by_best, low) - (high > low) < number_of_clusters:
             certain.add(name)
-        if must_beat < number_of_clusters:
+        if count - bisect_right(by_worst, high) < number_of_clusters:
             possible.add(name)
     return Certainty(certain=frozenset(certain), possible=frozenset(possible))
 
@@ -185,19 +180,16 @@ class Transition:
         return hub_state(self.base, self.snapshot, decisions=self.snapshot.decisions)
 
     @cached_property
-    def verdicts(self) -> dict[str, Verdict]:
-        """The last verdicts on the Placements of the base."""
-        return self._settled[0]
-
-    @cached_property
-    def decisions(self) -> tuple[PlacementDecision, ...]:
-        """The decisions that the Placements of the base lead to."""
-        return self._settled[1]
+    def settled(self) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:
+        """The last verdicts on the Placements of the base, and the decisions that they lead to."""
+        if self.base is None or self.first is None:
+            return {}, tuple(self.snapshot.decisions)
+        return settle(self.first, self.base.placements, self.now)
 
     @cached_property
     def second(self) -> HubState:
         """The hub with the Placements of the head and these decisions. Unknown scores are as they are now."""
-        return hub_state(self.head, self.snapshot, scores=self.scores.scores, decisions=self.decisions)
+        return hub_state(self.head, self.snapshot, scores=self.scores.scores, decisions=self.settled[1])
 
     @cached_property
     def after(self) -> HubState:
@@ -208,12 +200,6 @@ class Transition:
     @cached_property
     def ledger(self) -> Ledger:
         return stored_moves(self.snapshot).ledger
-
-    @cached_property
-    def _settled(self) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:
-        if self.base is None or self.first is None:
-            return {}, tuple(self.snapshot.decisions)
-        return settle(self.first, self.base.placements, self.now)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +218,7 @@ class Pass:
 
 def passes(change: Transition) -> Iterator[Pass]:
     """Simulates every Placement of both sides, in order of name."""
-    future, first, before, second = change.scores, change.first, change.verdicts, change.second
+    future, first, before, second = change.scores, change.first, change.settled[0], change.second
     surroundings = first is None or any(
         getattr(first, part) != getattr(second, part) for part in ("clusters", "sets", "bindings")
     )
@@ -250,14 +236,13 @@ def passes(change: Transition) -> Iterator[Pass]:
 def _second(
     key: str, old: Verdict | None, verdict: Verdict, placement: Placement, future: NextScores
 ) -> Pass:
-    unknown, certain = future.unknown, None
+    certain, unknown = None, future.unknown
     if asks_for_scores(placement) and _existence_unknown(verdict, unknown):
         certain = Certainty(certain=frozenset(), possible=frozenset(verdict.candidates))
     elif verdict.outcome is Outcome.SCHEDULED:
         certain = certainty(verdict, unknown)
-    return Pass(
-        placement=key, before=old, after=verdict, unknown=unknown if certain else {}, certainty=certain
-    )
+    left = unknown if certain else {}
+    return Pass(placement=key, before=old, after=verdict, unknown=left, certainty=certain)
 
 
 def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> bool:

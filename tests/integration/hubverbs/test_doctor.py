@@ -34,9 +34,18 @@ COLLECTIONS = (
 @pytest.fixture
 def bare(serve: Serve) -> ApiServer:
     """A hub that serves every kind and holds the small fleet without anything around it."""
-    hub = serve()
+    return with_every_kind(serve())
+
+
+def with_every_kind(hub: ApiServer) -> ApiServer:
     for path in COLLECTIONS:
         hub.serve(path)
+    return hub
+
+
+def without_ours(hub: ApiServer) -> ApiServer:
+    """Does not serve our kinds."""
+    hub.served -= {path for path in hub.served if path.startswith("/apis/dynamic-scoring.")}
     return hub
 
 
@@ -66,9 +75,7 @@ def test_a_kubeconfig_that_is_none_is_told(
 
 
 def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run) -> None:
-    for path in [path for path in bare.served if path.startswith("/apis/dynamic-scoring.")]:
-        bare.served.discard(path)
-    ran = run(bare, "doctor")
+    ran = run(without_ours(bare), "doctor")
     assert (ran.returncode, ran.stderr) == (1, "")
     assert ran.stdout.count("our CRDs are not there") == 1
     fixes = [line.split("fix: ", 1)[1] for line in ran.stdout.splitlines() if "fix: kubectl" in line]
@@ -80,12 +87,8 @@ def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run
 
 
 def test_a_hub_without_anything_of_ours_is_one_line(serve: Serve, run: Run) -> None:
-    hub = serve([cluster("cluster1"), global_set()])
-    for path in COLLECTIONS:
-        hub.serve(path)
-    for path in [path for path in hub.served if path.startswith("/apis/dynamic-scoring.")]:
-        hub.served.discard(path)
-    ran = run(hub, "doctor")
+    hub = with_every_kind(serve([cluster("cluster1"), global_set()]))
+    ran = run(without_ours(hub), "doctor")
     assert ran.returncode == 1
     line, fix, _, summary = ran.stdout.splitlines()
     assert line == "error    installed  gitops-dsf is not installed on this hub"
@@ -133,10 +136,8 @@ def test_a_clock_that_is_off_is_a_warning_that_strict_takes_seriously(bare: ApiS
 
 def test_warnings_count_only_when_asked(serve: Serve, run: Run) -> None:
     """Of Secrets nothing need be shown."""
-    hub = serve()
+    hub = with_every_kind(serve())
     hub.refused = dict.fromkeys([*PATHS.values(), *COLLECTIONS], 403)
-    for path in COLLECTIONS:
-        hub.serve(path)
     ran = run(hub, "doctor", "--strict")
     assert ran.returncode == 1, "what the hub refused may be wrong"
     assert "0 errors, 0 warnings" in ran.stdout

@@ -1,12 +1,10 @@
 """gitops-dsf status: text, JSON in its documented shape, wide fleets, holes in the view, watching."""
 
-import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.main import main
 from tests.integration.hubverbs.conftest import Run, Serve
@@ -19,10 +17,10 @@ from tests.support.hubobjects import (
     application,
     application_set,
     binding,
-    cluster,
     decision,
     fleet,
     global_set,
+    joined,
     masks,
     placement,
     score,
@@ -41,8 +39,7 @@ def wide(clusters: int, scorers: int) -> list[Object]:
     names = [f"c{number:04}" for number in range(clusters)]
     scores = [f"s{number:03}" for number in range(scorers)]
     return [
-        *(cluster(name) for name in names),
-        *(addon(name) for name in names),
+        *joined(*names),
         global_set(),
         binding(),
         *(scorer(name) for name in scores),
@@ -96,8 +93,7 @@ def test_states_have_names_in_the_matrix(serve: Serve, run: Run) -> None:
     endless = score("d", "cpu", 7, now=moment)
     del endless["status"]["validUntil"]
     objects = [
-        *(cluster(name) for name in "abcdef"),
-        *(addon(name) for name in "abcdef"),
+        *joined(*"abcdef"),
         scorer("cpu"),
         masks({"clusterName": "b", "scoreName": "cpu"}),
         score("c", "cpu", 5, age=2000, now=moment),
@@ -169,22 +165,6 @@ def test_holes_are_named_and_the_rest_is_shown(serve: Serve, run: Run) -> None:
     hub.served.discard(PATHS["ApplicationSet"])
     absent = "the hub does not serve applicationsets.argoproj.io in namespace argocd"
     assert f"not known: {absent}" in run(hub, "status").stdout
-
-
-@pytest.mark.parametrize("verb", ["status", "doctor", "simulate"])
-def test_a_credential_plug_in_that_is_missing_is_an_error(serve: Serve, tmp_path: Path, verb: str) -> None:
-    """Without its token the requests would be those of nobody, and the hub would look empty."""
-    hub = serve()
-    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plug-in"}}
-    path = hub.kubeconfig(tmp_path / "kubeconfig")
-    config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    config["users"][0]["user"] = user
-    path.write_text(json.dumps(config), encoding="utf-8")
-    fleet_folder = [Path(__file__).parents[3] / "repo-template"] if verb == "simulate" else []
-    ran = gitops_dsf(verb, *fleet_folder, "--context", "hub", "--kubeconfig", path)
-    assert (ran.returncode, ran.stdout) == (1, "")
-    assert "getting credentials: exec: executable no-such-plug-in not found" in ran.stderr
-    assert hub.requests == []
 
 
 def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run, tmp_path: Path) -> None:

@@ -74,34 +74,36 @@ def with_field(fleet: Path, field: str) -> None:
     edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", f"  {field}\n  scoreRange:")
 
 
-@pytest.mark.parametrize(
-    ("field", "given", "expected"),
-    [
-        ("suspend: false", [series("0 50 100 250")], [("0s", 1), ("59s", 1), ("1m", 50), ("3m", 100)]),
-        ("suspend: false", [], [("0s", 50), ("7d", 50)]),
-        ("suspend: false", [series("90")], [("0s", 90)]),
-        ("defaultScore: 7", [series("60")], [("15m", 60), ("16m", "Expired")]),
-        ("defaultScore: 7", [series("50 _ stale")], [("1m", 7), ("2m", 7)]),
-        ("defaultScore: 7", [series("60 NaN Inf")], [("2m", 60)]),
-        (
-            "scoreAggregation: Max",
-            [series("20 _", labels={"node": "a"}), series("80 30", labels={"node": "b"})],
-            [("0s", 80), ("1m", 30)],
-        ),
-    ],
-    ids=[
-        "mapped and rounded as agents do",
-        "given scores without a series stay",
-        "given scores are old enough to change at once",
-        "after the last value the source does not answer",
-        "a run without series gives the default score",
-        "a run without a usable result fails",
-        "results of one item are aggregated",
-    ],
-)
-def test_what_runs_publish(
-    fleet: Path, field: str, given: list[dict[str, Any]], expected: list[tuple[str, int | str]]
-) -> None:
+RUNS: dict[str, tuple[str, list[dict[str, Any]], list[tuple[str, int | str]]]] = {
+    "mapped and rounded as agents do": (
+        "suspend: false",
+        [series("0 50 100 250")],
+        [("0s", 1), ("59s", 1), ("1m", 50), ("3m", 100)],
+    ),
+    "given scores without a series stay": ("suspend: false", [], [("0s", 50), ("7d", 50)]),
+    "given scores are old enough to change at once": ("suspend: false", [series("90")], [("0s", 90)]),
+    "after the last value the source does not answer": (
+        "defaultScore: 7",
+        [series("60")],
+        [("15m", 60), ("16m", "Expired")],
+    ),
+    "a run without series gives the default score": (
+        "defaultScore: 7",
+        [series("50 _ stale")],
+        [("1m", 7), ("2m", 7)],
+    ),
+    "a run without a usable result fails": ("defaultScore: 7", [series("60 NaN Inf")], [("2m", 60)]),
+    "results of one item are aggregated": (
+        "scoreAggregation: Max",
+        [series("20 _", labels={"node": "a"}), series("80 30", labels={"node": "b"})],
+        [("0s", 80), ("1m", 30)],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", RUNS)
+def test_what_runs_publish(fleet: Path, what: str) -> None:
+    field, given, expected = RUNS[what]
     with_field(fleet, field)
     assert failures(fleet, {"series": given, **GIVEN}, scores(*expected)) == []
 

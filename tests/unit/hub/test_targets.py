@@ -33,6 +33,11 @@ HERE = agent(available="True", created=100.0)
 ADDONS = dict.fromkeys("abc", HERE)
 
 
+YOUNGER = addon(
+    raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}})
+)[1]
+
+
 def runs(item: DynamicScorer, *masks: Mask) -> str:
     return "".join(sorted(TargetClusters(clusters=CLUSTERS, addons=ADDONS, masks=masks).expected(item)))
 
@@ -86,10 +91,7 @@ def test_what_goes_is_not_counted_on() -> None:
 
 
 def test_both_cluster_and_add_on_must_have_been_there() -> None:
-    _, read = addon(
-        raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}})
-    )
-    targets = TargetClusters(clusters=CLUSTERS, addons={"a": read, "b": HERE}, masks=())
+    targets = TargetClusters(clusters=CLUSTERS, addons={"a": YOUNGER, "b": HERE}, masks=())
     assert targets.since("a", made()) == CLUSTERS["a"].created + 60
     assert targets.since("b", made()) == CLUSTERS["b"].created
 
@@ -100,8 +102,5 @@ def test_a_scorer_on_the_hub_needs_no_agent() -> None:
     assert runs(made(runsOn="Hub", clusterSelector={"matchLabels": {"zone": "y"}})) == "cd"
     assert runs(here, Mask(score_name="cpu", cluster_name="d")) == "abc"
     assert runs(made(runsOn="Hub", suspend=True)) == ""
-    _, read = addon(
-        raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}})
-    )
-    targets = TargetClusters(clusters=CLUSTERS, addons={"a": read}, masks=())
+    targets = TargetClusters(clusters=CLUSTERS, addons={"a": YOUNGER}, masks=())
     assert targets.since("a", here) == CLUSTERS["a"].created

@@ -28,16 +28,18 @@ from tests.support.hubobjects import (
     decision,
     fleet,
     global_set,
+    joined,
     masks,
     meta,
+    moves_score,
     paced,
     paced_moves,
     placement,
     score,
     scorer,
     stamp,
+    with_refuges,
 )
-from tests.support.refuges import moves_score, with_refuges
 
 Given = Callable[[], Facts]
 
@@ -68,11 +70,6 @@ def changed(source: Source, path: str, value: Any) -> Given:
 def hub(*objects: Object) -> Given:
     """A hub with these objects in its view."""
     return lambda: facts(hub=list(objects))
-
-
-def small(*names: str, ours: bool = True) -> list[Object]:
-    """Clusters, with our add-on."""
-    return [item for name in names for item in (cluster(name), *([addon(name)] if ours else []))]
 
 
 def seen(**read: Any) -> Given:
@@ -326,16 +323,16 @@ WRONG: dict[str, Given] = {
         *scorer_with("Timeout", "Healthy", healthStatus="Inactive")
     ),
     "scorers: warning: every score of cpu is its defaultScore 5: its query gives no series on any": hub(
-        *small("a", "b"), score("a", "cpu", 5), score("b", "cpu", 5), scorer("cpu", defaultScore=5)
+        *joined("a", "b"), score("a", "cpu", 5), score("b", "cpu", 5), scorer("cpu", defaultScore=5)
     ),
     "scorers: warning: Drifted: told": hub(*scorer_with("Drifted", "ConfigSynced")),
     "scorers: warning: Invalid: told": hub(*scorer_with("Invalid", "ConfigSynced")),
     "scorers: warning: suspended by the reconciler": seen(suspended=frozenset({"cpu"})),
     "scores-fresh: warning: every score of cluster1 is expired, and counts as 0: its agent is down": hub(
-        *small("cluster1"),
+        *joined("cluster1"),
         *(item for one in ("cpu", "mem") for item in (scorer(one), score("cluster1", one, 5, age=901))),
     ),
-    "scores-fresh: warning: cluster1: missing: cpu": hub(*small("cluster1"), scorer("cpu")),
+    "scores-fresh: warning: cluster1: missing: cpu": hub(*joined("cluster1"), scorer("cpu")),
     "scores-fresh: warning: cpu, which runs on the hub: missing on cluster1, and counts as 0": hub(
         cluster("cluster1"), on_hub(scorer("cpu"))
     ),
@@ -351,7 +348,7 @@ WRONG: dict[str, Given] = {
         *fleet(), cluster("cluster9"), score("cluster9", "cpu", 5)
     ),
     "scores-owned: warning: cpu is suspended, and its score is still there on cluster1": hub(
-        *small("cluster1"), scorer("cpu", suspend=True), score("cluster1", "cpu", 5)
+        *joined("cluster1"), scorer("cpu", suspend=True), score("cluster1", "cpu", 5)
     ),
     "scores-owned: warning: cluster1/cpu has a scorer's name": seen(foreign=(("cluster1", "cpu"),)),
     "scores-owned: error: cluster1/cpu is written by our agent and by dynamic-scoring-agent": seen(
@@ -648,7 +645,7 @@ def test_a_hub_without_anything_is_no_crash() -> None:
     ids=["instead of our agent", "beside our agent"],
 )
 def test_what_somebody_else_writes_is_never_proposed_for_deletion(read: Object, state: str) -> None:
-    objects = [*small("cluster1"), cluster("cluster9"), scorer("cpu", suspend=True)]
+    objects = [*joined("cluster1"), cluster("cluster9"), scorer("cpu", suspend=True)]
     scores = [score(name, "cpu", 5) for name in ("cluster1", "cluster9")]
     (found,) = run("scores-owned", facts(hub=[*objects, *scores], read=read))
     assert (found.state, found.subjects) == (state, ("cluster9", "cluster1"))
@@ -695,7 +692,7 @@ def test_decisions_of_several_applications_are_told_apart() -> None:
 
 def test_the_same_about_many_clusters_is_told_once_with_their_number() -> None:
     names = [f"c{number}" for number in range(30)]
-    objects = [item if item["kind"] != "ManagedCluster" else {**item, "spec": {}} for item in small(*names)]
+    objects = [item if item["kind"] != "ManagedCluster" else {**item, "spec": {}} for item in joined(*names)]
     (found,) = run("ocm-clusters", facts(hub=objects))
     assert (found.state, found.count, found.subjects) == ("error", 30, tuple(sorted(names)))
     assert found.message == (
@@ -709,7 +706,7 @@ def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> Non
     names = [f"c{number:02}" for number in range(12)]
     scorers = [f"s{number:02}" for number in range(12)]
     scores = [score(name, one, 5) for at, name in enumerate(names) for one in scorers[at + 1 :]]
-    found = run("scores-fresh", facts(hub=[*small(*names), *map(scorer, scorers), *scores, masks()]))
+    found = run("scores-fresh", facts(hub=[*joined(*names), *map(scorer, scorers), *scores, masks()]))
     assert [finding.count for finding in found] == [1] * 10 + [2]
     assert (found[-1].message, found[-1].subjects) == ("2 more such findings", ("c10", "c11"))
 

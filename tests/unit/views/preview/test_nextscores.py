@@ -11,8 +11,8 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pipeline import check
 from gitops_dsf.views.preview.fleet import FleetVersion, version_of
 from gitops_dsf.views.preview.scorers import rescored, scorer_changes
-from gitops_dsf.views.preview.transition import next_scores
-from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer
+from gitops_dsf.views.preview.transition import NextScores, next_scores
+from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer, settings
 from tests.support.rendering import metric_source
 
 PRESENT = {"eu-1": score_of({"cpu": 50}, raw={"cpu": 50.0}), "eu-2": score_of({"cpu": 40})}
@@ -22,15 +22,8 @@ SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": s
 
 
 def fleet(root: Path, *scorers: dict[str, Any]) -> FleetVersion:
-    settings = {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "FleetRepository",
-        "metadata": {"name": "fleet"},
-    }
     root.mkdir()
-    (root / "gitops-dsf.yaml").write_text(
-        yaml.safe_dump(settings | {"spec": {"git": {"url": "https://git.example.com/x.git"}}})
-    )
+    (root / "gitops-dsf.yaml").write_text(yaml.safe_dump(settings()))
     for folder, documents in (
         ("scorers", [item for item in scorers if item["kind"] == "DynamicScorer"]),
         ("config", [item for item in scorers if item["kind"] == "MetricSource"]),
@@ -43,6 +36,11 @@ def fleet(root: Path, *scorers: dict[str, Any]) -> FleetVersion:
     return found
 
 
+def after(root: Path, **change: Any) -> NextScores:
+    """What follows from a change of the scorer."""
+    return next_scores(fleet(root / "a", scorer("cpu")), fleet(root / "b", scorer("cpu", **change)), SNAPSHOT)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -53,9 +51,7 @@ def fleet(root: Path, *scorers: dict[str, Any]) -> FleetVersion:
     ],
 )
 def test_what_does_not_touch_the_score_leaves_it(tmp_path: Path, change: dict[str, Any]) -> None:
-    found = next_scores(
-        fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT
-    )
+    found = after(tmp_path, **change)
     assert (found.scores, dict(found.unknown), found.changed) == (SNAPSHOT.scores, {}, frozenset())
 
 
@@ -73,9 +69,7 @@ def test_what_does_not_touch_the_score_leaves_it(tmp_path: Path, change: dict[st
 def test_what_decides_the_raw_score_makes_it_unknown(
     tmp_path: Path, change: dict[str, Any], why: str
 ) -> None:
-    found = next_scores(
-        fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT
-    )
+    found = after(tmp_path, **change)
     cells = found.unknown["cpu"]
     assert set(cells) == set(CLUSTERS)
     assert {cell.why for cell in cells.values()} == {f"{why} changed"}
@@ -88,10 +82,7 @@ def test_what_decides_the_raw_score_makes_it_unknown(
 
 
 def test_a_new_range_is_applied_to_raw_scores_and_unknown_without_them(tmp_path: Path) -> None:
-    after = fleet(
-        tmp_path / "b", scorer("cpu", scoreRange={"min": 0, "max": 200, "outputMin": -100, "outputMax": 100})
-    )
-    found = next_scores(fleet(tmp_path / "a", scorer("cpu")), after, SNAPSHOT)
+    found = after(tmp_path, scoreRange={"min": 0, "max": 200, "outputMin": -100, "outputMax": 100})
     assert dict(found.scores["cpu"]["eu-1"].items()) == {"cpu": -50}
     assert set(found.unknown["cpu"]) == {"eu-2"}
     assert (found.unknown["cpu"]["eu-2"].low, found.unknown["cpu"]["eu-2"].high) == (-100, 100)
@@ -103,9 +94,7 @@ def test_a_new_range_is_applied_to_raw_scores_and_unknown_without_them(tmp_path:
     [{"suspend": True}, {"scoreDestination": "None"}, {"clusterSelector": {"matchLabels": {"region": "us"}}}],
 )
 def test_where_it_no_longer_runs_its_scores_go(tmp_path: Path, change: dict[str, Any]) -> None:
-    found = next_scores(
-        fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT
-    )
+    found = after(tmp_path, **change)
     assert not set(found.scores["cpu"]) & {"eu-1", "eu-2"}
     assert found.scores["foreign"] == SNAPSHOT.scores["foreign"], "not ours to follow"
     assert not found.unknown["cpu"]
@@ -129,15 +118,15 @@ def test_a_changed_variant_makes_the_scores_of_its_clusters_unknown(tmp_path: Pa
     """The variant of the other clusters did not change, so their scores are kept."""
     us = {"clusterSelector": {"matchLabels": {"region": "us"}}, "host": "http://a:9090"}
     before = fleet(tmp_path / "a", *from_source(us, {"host": "http://prometheus:9090"}))
-    after = fleet(tmp_path / "b", *from_source(us, {"host": "http://thanos:9090"}))
-    found = next_scores(before, after, SNAPSHOT)
+    later = fleet(tmp_path / "b", *from_source(us, {"host": "http://thanos:9090"}))
+    found = next_scores(before, later, SNAPSHOT)
     assert {name: item.why for name, item in found.unknown["cpu"].items()} == {
         "eu-1": "source changed",
         "eu-2": "source changed",
     }
-    (change,) = scorer_changes(before, after)
+    (change,) = scorer_changes(before, later)
     assert (change.other_source, change.effect) == (("eu-1", "eu-2"), "none")
-    assert rescored([change], before, after) == {"cpu": {"eu-1", "eu-2"}}
+    assert rescored([change], before, later) == {"cpu": {"eu-1", "eu-2"}}
     assert [(item.path, item.before, item.after) for item in change.fields] == [
         ("source.variants[1].host", "http://prometheus:9090", "http://thanos:9090")
     ]

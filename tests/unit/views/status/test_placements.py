@@ -11,7 +11,6 @@ from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.views.status.placements import ApplicationView, PlacementView
 from tests.support.hubobjects import (
     Object,
-    addon,
     application,
     application_set,
     binding,
@@ -19,6 +18,7 @@ from tests.support.hubobjects import (
     decision,
     fleet,
     global_set,
+    joined,
     placement,
     score,
     scorer,
@@ -28,8 +28,7 @@ from tests.support.overviews import inputs_of
 
 def scored(values: dict[str, int], *, number: int = 1, decided: tuple[str, ...] = ()) -> list[Object]:
     return [
-        *(cluster(name) for name in values),
-        *(addon(name) for name in values),
+        *joined(*values),
         global_set(),
         binding(),
         scorer("cpu"),

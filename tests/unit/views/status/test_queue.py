@@ -12,19 +12,20 @@ from gitops_dsf.views.status.queue import QueueView, waiting_text
 from tests.support.hubobjects import (
     NOW,
     Object,
-    addon,
     binding,
     cluster,
     decision,
     global_set,
+    joined,
+    moves_score,
     paced,
     paced_moves,
     placement,
     score,
     scorer,
+    with_refuges,
 )
 from tests.support.overviews import inputs_of
-from tests.support.refuges import moves_score, with_refuges
 
 SECONDS = NOW.timestamp()
 UNDER_WAY = {"placement": "argocd/a", "from": "c1", "to": "c2", "since": SECONDS - 60, "phaseSince": SECONDS}
@@ -138,11 +139,8 @@ def refuged() -> list[Object]:
     """Three clusters. app-20 is being moved to c1 and has its refuge beside that; app-30 has none."""
     where = {"app-03": "c1", "app-11": "c1", "app-20": "c2", "app-30": "c2"}
     return [
-        *(
-            item
-            for name in ("c1", "c2", "c3")
-            for item in (cluster(name), addon(name), score(name, "cpu", 50))
-        ),
+        *joined("c1", "c2", "c3"),
+        *(score(name, "cpu", 50) for name in ("c1", "c2", "c3")),
         global_set(),
         binding(),
         scorer("cpu"),

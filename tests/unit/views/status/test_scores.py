@@ -11,7 +11,7 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.views.status.build import Filter, build
 from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.views.status.scores import ScorerView, State
-from tests.support.hubobjects import NOW, Object, addon, cluster, fleet, masks, score, scorer
+from tests.support.hubobjects import NOW, Object, cluster, fleet, joined, masks, score, scorer
 from tests.support.overviews import inputs_of
 
 
@@ -28,7 +28,7 @@ def test_scores_with_the_default_value_are_counted(default: int | None, at: int 
     """An expired one counts as 0 for OCM, so it is not counted."""
     more = {} if default is None else {"defaultScore": default}
     objects = [
-        *(item for name in "abc" for item in (cluster(name), addon(name))),
+        *joined(*"abc"),
         scorer("cpu", **more),
         score("a", "cpu", 7),
         score("b", "cpu", 50),
@@ -38,19 +38,14 @@ def test_scores_with_the_default_value_are_counted(default: int | None, at: int 
 
 
 def test_a_score_where_none_should_be_is_unexpected_and_counts_all_the_same() -> None:
-    objects = [
-        cluster("a"),
-        addon("a"),
-        scorer("cpu"),
-        masks({"clusterName": "a", "scoreName": "cpu"}),
-        score("a", "cpu", 5),
-    ]
+    mask = masks({"clusterName": "a", "scoreName": "cpu"})
+    objects = [*joined("a"), scorer("cpu"), mask, score("a", "cpu", 5)]
     view = cpu(objects)
     assert (states(view), view.unexpected, view.values) == ({"a": "fresh"}, ("a",), (5, 5, 5))
 
 
 def test_who_suspended_a_scorer_and_what_is_expected_then() -> None:
-    objects = [cluster("a"), addon("a"), cluster("b"), addon("b"), score("a", "cpu", 5)]
+    objects = [*joined("a", "b"), score("a", "cpu", 5)]
     by_git = cpu([*objects, scorer("cpu", suspend=True)])
     assert (by_git.suspended, states(by_git), by_git.unexpected) == ("git", {"a": "fresh"}, ("a",))
     by_reconciler = cpu([*objects, scorer("cpu")], suspended=frozenset({"cpu"}))
@@ -60,7 +55,7 @@ def test_who_suspended_a_scorer_and_what_is_expected_then() -> None:
 def test_the_score_of_a_full_scorer_without_a_name_is_the_one_its_page_gave() -> None:
     item = scorer("cpu", mode="Full", scoring={})
     item["status"]["lastSyncedConfig"] = {"scoring": {"params": {"name": "CPU_load", "interval": 7}}}
-    view = cpu([cluster("a"), addon("a"), item, score("a", "cpu-load", 5)])
+    view = cpu([*joined("a"), item, score("a", "cpu-load", 5)])
     assert (view.scorer.score_name, view.scorer.resource, view.scorer.interval, states(view)) == (
         "CPU_load",
         "cpu-load",
@@ -72,8 +67,7 @@ def test_the_score_of_a_full_scorer_without_a_name_is_the_one_its_page_gave() ->
 def test_a_row_sums_up_what_counts_now() -> None:
     values = {"a": 10, "b": 40, "c": 90, "d": 70}
     objects = [
-        *(cluster(name) for name in values),
-        *(addon(name) for name in values),
+        *joined(*values),
         scorer("cpu"),
         *(score(name, "cpu", value, age=2000 if name == "c" else 60) for name, value in values.items()),
     ]
@@ -136,7 +130,7 @@ def test_a_name_is_not_called_wrong_when_the_kind_cannot_be_read() -> None:
 
 def test_the_hubs_clock_decides() -> None:
     view = cpu(
-        [cluster("c"), addon("c"), scorer("cpu"), score("c", "cpu", 50, age=0)],
+        [*joined("c"), scorer("cpu"), score("c", "cpu", 50, age=0)],
         now=NOW + timedelta(seconds=901),
     )
     assert states(view) == {"c": "expired"}
