@@ -5,44 +5,32 @@ misspelled one would silently have no effect. `violations` has what does not mat
 end.
 """
 
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-import jsonschema
-
 from tests.hub.controlplane.gitrepository import GitError, GitRepository, git
-from tests.support.threadserver import Handler, ThreadServer
+from tests.support.threadserver import Handler, JsonServer
 
 T = TypeVar("T")
 OWNER, NAME = "team", "fleet"
 Answer = tuple[int, Any, dict[str, str]]
-Schema = dict[str, Any]
-TEXT: Schema = {"type": "string"}
 
-
-def parameters(*required: str, **properties: Schema) -> Schema:
-    """These and no others."""
-    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
-
-
-CREATE_PULL = parameters("head", "base", "title", title=TEXT, head=TEXT, base=TEXT, body=TEXT)
-UPDATE_PULL = parameters(title=TEXT, body=TEXT, base=TEXT, state={"enum": ["open", "closed"]})
-CREATE_COMMENT = parameters("body", body={"type": "string", "minLength": 1, "maxLength": 65_536})
-LIST_PULLS = parameters(
-    state={"enum": ["open", "closed", "all"]},
-    head={"type": "string", "pattern": "^[^:]+:.+$"},
-    base=TEXT,
-    sort={"enum": ["created", "updated", "popularity", "long-running"]},
-    direction={"enum": ["asc", "desc"]},
-    per_page={"type": "string", "pattern": "^([1-9][0-9]?|100)$"},
-    page={"type": "string", "pattern": "^[1-9][0-9]*$"},
-)
-"""Strings of the query."""
+KNOWN = {
+    "POST pulls": {"title", "head", "base", "body"},
+    "PATCH pulls": {"title", "body", "base", "state"},
+    "GET pulls": {"state", "head", "base", "sort", "direction", "per_page", "page"},
+    "POST comments": {"body"},
+    "PATCH comments": {"body"},
+}
+"""Parameters, of which all of a POST are required."""
+VALUES = {
+    "state": {"open", "closed", "all"},
+    "sort": {"created", "updated", "popularity", "long-running"},
+    "direction": {"asc", "desc"},
+}
 
 
 BOT = {"id": 41_898_282, "login": "github-actions[bot]", "type": "Bot"}
@@ -79,7 +67,7 @@ class Pull:
         return self.thread[-1]
 
 
-class GitHubServer(ThreadServer):
+class GitHubServer(JsonServer):
     """A context manager. Only `token` is accepted."""
 
     def __init__(self, *, repository: GitRepository, token: str) -> None:
@@ -92,15 +80,7 @@ class GitHubServer(ThreadServer):
         """Called for each request before anything else. The first answer is sent."""
         self._repository = repository
         self._lock = threading.Lock()
-        fake = self
-
-        class GitHubHandler(Handler):
-            protocol_version = "HTTP/1.1"
-
-            def serve(self) -> None:
-                fake._serve(self)
-
-        super().__init__(GitHubHandler)
+        super().__init__()
 
     @property
     def url(self) -> str:
@@ -135,19 +115,11 @@ class GitHubServer(ThreadServer):
         """Closes a pull request as people do in the browser."""
         self._pull(number).state = "closed"
 
-    def _serve(self, request: BaseHTTPRequestHandler) -> None:
-        body = request.rfile.read(int(request.headers.get("Content-Length", "0")))
+    def reply(self, request: Handler, data: Any) -> Answer:
         with self._lock:
-            status, answer, headers = self._answer(request, body)
-        content = json.dumps(answer).encode()
-        request.send_response(status)
-        for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
-            request.send_header(name, value)
-        request.send_header("Content-Length", str(len(content)))
-        request.end_headers()
-        request.wfile.write(content)
+            return self._answer(request, data)
 
-    def _answer(self, request: BaseHTTPRequestHandler, body: bytes) -> Answer:
+    def _answer(self, request: Handler, data: Any) -> Answer:
         address = urlsplit(request.path)
         path = address.path.removeprefix("/api/v3")
         self.log.append(f"{request.command} {path}")
@@ -167,28 +139,27 @@ class GitHubServer(ThreadServer):
         self._notice_deleted_branches()
         call = (request.command, *path.removeprefix(f"/repos/{OWNER}/{NAME}").strip("/").split("/"))
         query = dict(parse_qsl(address.query))
-        data: Any = json.loads(body) if body else None
         match call:
             case ("GET", "pulls"):
-                self._check(query, LIST_PULLS)
+                self._check("GET pulls", query)
                 return self._list(query)
             case ("POST", "pulls"):
-                self._check(data, CREATE_PULL)
+                self._check("POST pulls", data)
                 return self._create(data)
             case ("PATCH", "pulls", number):
-                self._check(data, UPDATE_PULL)
+                self._check("PATCH pulls", data)
                 pull = self._pull(int(number))
                 pull.state, pull.body = data.get("state", pull.state), data.get("body", pull.body)
                 return 200, self._shown(pull), {}
             case ("POST", "issues", number, "comments"):
-                self._check(data, CREATE_COMMENT)
+                self._check("POST comments", data)
                 added = self._pull(int(number)).comment(data["body"], user=BOT)
                 return 201, _shown_comment(added), {}
             case ("GET", "issues", number, "comments"):
                 shown = [_shown_comment(comment) for comment in _page(self._pull(int(number)).thread, query)]
                 return 200, shown, {}
             case ("PATCH", "issues", "comments", number):
-                self._check(data, CREATE_COMMENT)
+                self._check("PATCH comments", data)
                 (edited,) = (one for pull in self.pulls for one in pull.thread if one.id == int(number))
                 edited.body = data["body"]
                 return 200, _shown_comment(edited), {}
@@ -252,11 +223,11 @@ class GitHubServer(ThreadServer):
     def _pull(self, number: int) -> Pull:
         return next(pull for pull in self.pulls if pull.number == number)
 
-    def _check(self, value: Any, schema: Schema) -> None:
-        self.violations += [
-            f"{self.log[-1]}: {each.message}"
-            for each in jsonschema.Draft202012Validator(schema).iter_errors(value)
-        ]
+    def _check(self, call: str, data: dict[str, str]) -> None:
+        known, wrong = KNOWN[call], {name for name in VALUES.keys() & data if data[name] not in VALUES[name]}
+        missing = known - data.keys() if call.startswith("POST") else set()
+        if wrong := wrong | missing | (data.keys() - known):
+            self.violations.append(f"{self.log[-1]}: {sorted(wrong)} of {data}")
 
 
 def _page(items: list[T], query: dict[str, str]) -> list[T]:

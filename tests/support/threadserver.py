@@ -26,10 +26,11 @@ class Handler(BaseHTTPRequestHandler):
 
     do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the base class asks for these names
 
-    def send(self, status: int, body: bytes, *, media: str = "application/json") -> None:
+    def send(self, status: int, body: bytes, *, media: str = "application/json", **headers: str) -> None:
         """Sends a whole answer."""
         self.send_response(status)
-        self.send_header("Content-Type", media)
+        for name, value in {"Content-Type": media, **headers}.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -106,11 +107,11 @@ class JsonServer(ThreadServer):
 
             def serve(self) -> None:
                 body = self.body()
-                status, answer = server.reply(self, json.loads(body) if body else None)
-                self.send(status, json.dumps(answer).encode())
+                status, answer, *headers = server.reply(self, json.loads(body) if body else None)
+                self.send(status, json.dumps(answer).encode(), **(headers[0] if headers else {}))
 
         super().__init__(JsonHandler)
 
     @abstractmethod
-    def reply(self, request: Handler, data: Any) -> tuple[int, Any]:
-        """Status and content for what was sent."""
+    def reply(self, request: Handler, data: Any) -> tuple[int, Any] | tuple[int, Any, dict[str, str]]:
+        """Status and content for what was sent, and further headers."""
