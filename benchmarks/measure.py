@@ -102,9 +102,7 @@ def run(command: Sequence[str]) -> Cost:
 
 
 def best(command: Sequence[str], *, repeats: int, before: Callable[[], object] = lambda: None) -> Cost:
-    """The fastest of several runs, with the largest memory of all. What is dirty is written back first: its
-    cost is not this program's.
-    """
+    """The fastest of several runs, with the largest memory. Dirty pages are written back before each."""
     costs = []
     for _ in range(repeats):
         os.sync()

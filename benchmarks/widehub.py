@@ -248,9 +248,7 @@ class Hub:
             self.changed["placementdecisions"].append(page)
 
     def _scores(self, query: dict[str, str]) -> bytes:
-        """One page of scores as an API server with a watch cache makes it: by name, or as many as are asked
-        for, and how many are left.
-        """
+        """A page of scores as of an API server with a watch cache: by name, or a limit and what is left."""
         only = query.get("fieldSelector", "").removeprefix("metadata.name=")
         numbers = range(len(self.clusters) * len(self.scorers))
         if only:

@@ -96,9 +96,7 @@ def _reason(origin: tuple[str, ...], after: Observation) -> str:
 
 
 def _against(lead: float, stickiness: float) -> str:
-    """Compares the lead of a cluster with the stickiness that it had to overcome. Of clusters with equal sums
-    OCM takes the first by name.
-    """
+    """A lead beside the stickiness that it had to overcome. Of equal sums OCM takes the first name."""
     if math.isclose(lead, stickiness, abs_tol=1e-9):
         return f"exactly the stickiness of {stickiness:g}: a tie, which OCM decides by name"
     if lead > stickiness:

@@ -122,9 +122,7 @@ class Programs:
                 )
 
     def stop(self) -> int:
-        """Stops all, the last started first: SIGTERM to each, SIGKILL to those that still run after
-        STOP_SECONDS. Returns how many there were.
-        """
+        """Stops all, the last started first, by SIGKILL after STOP_SECONDS. Returns how many there were."""
         ending = [*reversed(self._running.values())]
         for process in ending:
             process.terminate()

@@ -36,9 +36,7 @@ _RAW: Final = re.compile(r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (
 
 
 class Hub:
-    """A hub. ``agents`` has the agents' `host:port` by cluster, added when they start. Nothing is asked of it
-    before the first ``apply``.
-    """
+    """A hub. ``agents``: their `host:port` by cluster, as they start. It needs an ``apply`` first."""
 
     _fleet: FleetVersion
 

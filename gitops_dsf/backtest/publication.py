@@ -16,8 +16,7 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.publishrule import Published
 from dsf_wire.rawscores import label_of, selector
 from dsf_wire.summary import ScoreRange, Summary
-from gitops_dsf.backtest.publisher import Labels, Publisher
-from gitops_dsf.backtest.track import ABSENT, NEVER, Grid
+from gitops_dsf.backtest.track import ABSENT, NEVER, Grid, Labels, Publisher
 
 Values = npt.NDArray[np.float64]
 """Raw scores at consecutive points of a grid; NaN where there is no result."""

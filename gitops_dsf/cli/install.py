@@ -4,7 +4,6 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from gitops_dsf.cli.arguments import check_is_folder, chosen_context
@@ -13,7 +12,7 @@ from gitops_dsf.cli.report import show_findings
 from gitops_dsf.cli.scaffold import check_url
 from gitops_dsf.cli.terminal import wants_colour
 from gitops_dsf.hubreader.facts import read_facts
-from gitops_dsf.installation.hub import WritableHub
+from gitops_dsf.installation.hub import WritableHub, say
 from gitops_dsf.installation.install import Installer
 from gitops_dsf.installation.source import Source, read_source, unpublished
 from gitops_dsf.views.doctor.examine import CHECKS, examine
@@ -109,9 +108,8 @@ def _settled(examine: Callable[[bool], tuple[Finding, ...]]) -> tuple[Finding, .
 
 
 def _apply(args: argparse.Namespace, context: str, source: Source) -> None:
-    say = partial(print, flush=True)
     with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
-        installer = Installer(hub=hub, source=source, say=say)
+        installer = Installer(hub=hub, source=source)
         installer.check()
         url = source.settings.spec.git.url
         if source.new_settings is not None:

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from functools import partial
 
 from gitops_dsf.cli.arguments import chosen_context
 from gitops_dsf.errors import UsageError
@@ -16,7 +15,14 @@ def run(args: argparse.Namespace) -> int:
     if not (args.context or args.yes or args.dry_run or _agreed(context)):
         print("nothing was changed", file=sys.stderr)
         return 1
-    _uninstall(args, context)
+    with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
+        uninstaller = Uninstaller(
+            hub=hub,
+            hub_namespace=args.hub_namespace,
+            argocd_namespace=args.argocd_namespace,
+            with_applications=args.delete_applications,
+        )
+        uninstaller.run(seconds=None if args.no_wait else args.timeout)
     return 0
 
 
@@ -25,18 +31,5 @@ def _agreed(context: str) -> bool:
         raise UsageError(
             f"uninstall needs the name of the hub: write --context {context}, or --yes for the current one"
         )
-    sys.stderr.write(f"Remove gitops-dsf from {context}? [y/N] ")
-    sys.stderr.flush()
+    print(f"Remove gitops-dsf from {context}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
-
-def _uninstall(args: argparse.Namespace, context: str) -> None:
-    with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
-        uninstaller = Uninstaller(
-            hub=hub,
-            hub_namespace=args.hub_namespace,
-            argocd_namespace=args.argocd_namespace,
-            say=partial(print, flush=True),
-            with_applications=args.delete_applications,
-        )
-        uninstaller.run(seconds=None if args.no_wait else args.timeout)

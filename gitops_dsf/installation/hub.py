@@ -214,3 +214,8 @@ def object_text(kind: str, item: Mapping[str, Any]) -> str:
     """Formats `Application argocd/portal`. Items of a list do not say their kind."""
     metadata = item["metadata"]
     return f"{kind} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
+
+
+def say(text: str) -> None:
+    """Prints what happens, at once."""
+    print(text, flush=True)

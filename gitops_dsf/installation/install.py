@@ -4,7 +4,7 @@ right.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -12,13 +12,12 @@ from typing import Any, Final
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import POD_LABEL, RECONCILER
 from gitops_dsf.hub.pods import obstacles, read_leadership
-from gitops_dsf.installation.hub import Change, WritableHub, object_text
+from gitops_dsf.installation.hub import Change, WritableHub, object_text, say
 from gitops_dsf.installation.source import Source
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.views.doctor.facts import condition
 
 Object = Mapping[str, Any]
-Say = Callable[[str], None]
 POLL_SECONDS: Final = 2.0
 ARGOCD: Final = "argoproj.io"
 
@@ -97,7 +96,6 @@ class Installer:
 
     hub: WritableHub
     source: Source
-    say: Say
 
     def check(self) -> None:
         """Lets the hub validate every object, without storing any. Raises InstallError with all refusals."""
@@ -110,7 +108,7 @@ class Installer:
                 continue
             if self.hub.dry_run:
                 would = "" if change is Change.UNCHANGED else "would be "
-                self.say(f"{object_text(item['kind'], item)}: {would}{change}")
+                say(f"{object_text(item['kind'], item)}: {would}{change}")
         if refused:
             lines = "\n  ".join(refused)
             raise InstallError(f"the hub refuses what would be applied, so nothing was changed:\n  {lines}")
@@ -118,7 +116,7 @@ class Installer:
     def apply(self) -> None:
         """Applies every object. Raises HubError."""
         for item, force in self._objects():
-            self.say(f"{object_text(item['kind'], item)}: {self.hub.apply(item, force=force)}")
+            say(f"{object_text(item['kind'], item)}: {self.hub.apply(item, force=force)}")
 
     def wait(self, *, seconds: float) -> None:
         """Waits until the loop runs. Raises InstallError with what is missing after this time."""
@@ -128,7 +126,7 @@ class Installer:
             for step in steps:
                 if told.get(step.name) != step.state:
                     told[step.name] = step.state
-                    self.say(f"{step.name}: {step.state}")
+                    say(f"{step.name}: {step.state}")
             left = [step for step in steps if not step.done]
             if not left:
                 return

@@ -7,7 +7,7 @@ own, and everything that could change a decision goes after them.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,7 +23,7 @@ from dsf_wire.constants import (
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.applications import prunes
 from gitops_dsf.hub.names import APPLICATION_LABEL, PART_OF_LABEL, RECONCILER
-from gitops_dsf.installation.hub import Served, WritableHub, object_text
+from gitops_dsf.installation.hub import Served, WritableHub, object_text, say
 from gitops_dsf.render.argocd import rendered_kinds
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.wording import names_text, plural
@@ -31,7 +31,6 @@ from gitops_dsf.wording import names_text, plural
 Object = dict[str, Any]
 Kind = tuple[str, str]
 """Group and kind."""
-Say = Callable[[str], None]
 
 OURS: Final = f"{MANAGED_BY_LABEL}={GENERATOR_MANAGER},{PART_OF_LABEL}=gitops-dsf"
 APPLICATION: Final = ("argoproj.io", "Application")
@@ -62,7 +61,6 @@ class Uninstaller:
     hub: WritableHub
     hub_namespace: str
     argocd_namespace: str
-    say: Say
     with_applications: bool = False
     _found: dict[Kind, list[Object]] = field(default_factory=lambda: defaultdict(list), init=False)
     _served: dict[Kind, Served] = field(default_factory=dict, init=False)
@@ -79,7 +77,7 @@ class Uninstaller:
         self._nobody_brings_it_back()
         self._carried = sorted(self._copied_documents())
         if not any(self._found.values()):
-            self.say("no object of gitops-dsf is on this hub")
+            say("no object of gitops-dsf is on this hub")
         self._without_finalizers()
         for kind in FIRST:
             self._remove(kind, orphan=kind == APPLICATION_SET)
@@ -96,7 +94,7 @@ class Uninstaller:
         self._remove_of_reconciler()
         self._release_health_checks()
         for line in self._stays():
-            self.say(line)
+            say(line)
 
     def _look(self, kind: Kind) -> None:
         served = self.hub.kind(kind[0], kind=kind[1])
@@ -173,7 +171,7 @@ class Uninstaller:
                     " the agents on clusters that never come back"
                 )
             if not told:
-                self.say("waiting until OCM has removed the agents from the managed clusters")
+                say("waiting until OCM has removed the agents from the managed clusters")
                 told = True
             time.sleep(POLL_SECONDS)
 
@@ -224,7 +222,7 @@ class Uninstaller:
         ):
             self.hub.apply(body, force=False)
             would = "would be removed" if self.hub.dry_run else "removed"
-            self.say(f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks {would}")
+            say(f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks {would}")
 
     def _stays(self) -> list[str]:
         """What is not removed, and why."""
@@ -270,4 +268,4 @@ class Uninstaller:
     def _tell(self, kind: Kind, items: Sequence[Object]) -> None:
         verb = "would be deleted" if self.hub.dry_run else "deleted"
         if items:
-            self.say(f"{names_text([object_text(kind[1], item) for item in items])}: {verb}")
+            say(f"{names_text([object_text(kind[1], item) for item in items])}: {verb}")

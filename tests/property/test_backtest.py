@@ -17,9 +17,8 @@ from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import PublishRule, ScoreRange, Summary
 from gitops_dsf.backtest.contest import contest, lapses
 from gitops_dsf.backtest.publication import Publication, map_all
-from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
-from gitops_dsf.backtest.track import ABSENT, Grid, Track
+from gitops_dsf.backtest.track import ABSENT, Grid, Labels, Publisher, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.support.laws import examples

@@ -10,9 +10,9 @@ from enum import Enum, auto
 from typing import Final
 
 from gitops_dsf.argocd.gotemplate import nodes
+from gitops_dsf.argocd.gotemplate.nodes import TemplateError
 from gitops_dsf.argocd.gotemplate.parse import NOT_PLAIN, PLAIN_ONES, SHARED, CostlyError, parse
 from gitops_dsf.argocd.gotemplate.plain import FALLS_BACK, PLAIN, Read, Value, is_plain
-from gitops_dsf.argocd.gotemplate.tokens import TemplateError
 
 Parameters = Mapping[str, Value | Mapping[str, Value]]
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from gitops_dsf.argocd import api
 from gitops_dsf.argocd.gotemplate import nodes
-from gitops_dsf.argocd.gotemplate.tokens import SPACES, TemplateError, Token, tokens
+from gitops_dsf.argocd.gotemplate.nodes import SPACES, TemplateError, Token, tokens
 
 SHARED: Final = "the ApplicationSet controller, which all teams share"
 NOT_PLAIN: Final = f"is more than a parameter with a plain function: nobody can tell what it costs {SHARED}"

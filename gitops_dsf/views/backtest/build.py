@@ -12,10 +12,9 @@ from dsf_wire import query
 from dsf_wire.summary import SCORED_BY_API, PublishRule
 from gitops_dsf.backtest.advice import DEADBANDS
 from gitops_dsf.backtest.publication import Publication, Results, Values
-from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.backtest.result import BacktestResult, BacktestSide, Span
 from gitops_dsf.backtest.run import Backtest, figures, moves_with_phases, run
-from gitops_dsf.backtest.track import Grid, Tracks
+from gitops_dsf.backtest.track import Grid, Labels, Tracks
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.metadata import timestamp_of

@@ -8,7 +8,7 @@ from typing import Final
 from dsf_wire import query
 from dsf_wire.dimension import LABELS
 from dsf_wire.summary import SCORED_BY_QUERY
-from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.backtest.track import Labels
 from gitops_dsf.repository.model.score_test import ScoreTestSpec, seconds
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.fleet import FleetVersion

@@ -14,9 +14,8 @@ from dsf_wire.publishrule import Published, Rule
 from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import Summary
 from gitops_dsf.backtest.contest import contest
-from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
-from gitops_dsf.backtest.track import ABSENT, Grid, Track
+from gitops_dsf.backtest.track import ABSENT, Grid, Labels, Publisher, Track
 from gitops_dsf.hub.placements import decision_of, ranked_by
 from gitops_dsf.plan import summarise
 from gitops_dsf.repository.model.score_test import MOST_SECONDS, Given, OfPlacement, ScoreTestSpec, seconds
