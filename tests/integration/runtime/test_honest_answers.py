@@ -11,7 +11,6 @@ import pytest
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
-from dsf_runtime.blocking import BlockingApiServer
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits, Page
 from tests.support.agent.certificates import Authority
@@ -79,21 +78,10 @@ async def _hub(url: str, trust: Trust) -> bytes:
         return await hub.get("/api")
 
 
-async def _command_line(url: str, trust: Trust) -> bytes:
-    def get() -> bytes:
-        with BlockingApiServer(
-            load=lambda: _access(url, trust), user_agent="test", timeout_seconds=60
-        ) as server:
-            return server.get("/api")
-
-    return await asyncio.to_thread(get)
-
-
 READERS: dict[str, Reader] = {
     "agent": _agent,
     "config and healthz": _page,
-    "reconciler": _hub,
-    "command line": _command_line,
+    "API server": _hub,
 }
 
 

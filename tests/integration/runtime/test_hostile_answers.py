@@ -94,43 +94,36 @@ ENDS = {
 LIMIT = 4 << 20
 
 
+OF_PAGES = {
+    "too_large": "TooLarge",
+    "timeout": "Timeout",
+    "invalid_body": "Protocol",
+    "connection_lost": "Protocol",
+}
+
+
 @pytest.mark.parametrize("kind", KINDS)
-async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None:
+async def test_the_clients_of_agents_and_of_pages_end_hostile_answers(kind: str, parser: Parser) -> None:
     transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT))
 
-    async def get(url: str) -> str:
+    async def call(url: str) -> str:
         with pytest.raises(AgentError) as caught:
             await transport.call(Call(url=url))
         return caught.value.reason.value
 
-    reasons = await _ask(get, kind)
-    await transport.close()
-    assert reasons == {ENDS[kind]}
-    assert parser.most <= MOST_EVENTS
-    assert len(parser.taken) == PEERS
-    assert max(parser.taken.values()) <= HEAD_BYTES + LIMIT + READ_BYTES
+    async def fetch(url: str) -> str:
+        page = await fetcher.get(url)
+        assert isinstance(page, Fault)
+        return page.reason
 
-
-@pytest.mark.parametrize("kind", KINDS)
-async def test_sync_and_probes_end_hostile_answers(kind: str, parser: Parser) -> None:
-    kinds = {
-        "too_large": "TooLarge",
-        "timeout": "Timeout",
-        "invalid_body": "Protocol",
-        "connection_lost": "Protocol",
-    }
     async with Fetcher(limits=FetchLimits(seconds=5)) as fetcher:
-
-        async def get(url: str) -> str:
-            page = await fetcher.get(url)
-            assert isinstance(page, Fault)
-            return page.reason
-
-        found = await _ask(get, kind)
-    assert found == {kinds[ENDS[kind]]}
+        for get, end, limit in ((call, ENDS[kind], LIMIT), (fetch, OF_PAGES[ENDS[kind]], 256 << 10)):
+            parser.taken.clear()
+            assert await _ask(get, kind) == {end}
+            assert len(parser.taken) == PEERS
+            assert max(parser.taken.values()) <= HEAD_BYTES + limit + READ_BYTES
+    await transport.close()
     assert parser.most <= MOST_EVENTS
-    assert len(parser.taken) == PEERS
-    assert max(parser.taken.values()) <= HEAD_BYTES + (256 << 10) + READ_BYTES
 
 
 async def test_bytes_of_hostile_peers_count_as_they_arrive() -> None:
