@@ -320,25 +320,3 @@ async def _counted(agent: RunningAgent, reason: str) -> dict[str, float]:
 def common_name(seen: Seen) -> str:
     subject = dict(pair[0] for pair in (seen.peer_certificate or {})["subject"])
     return str(subject["commonName"])
-
-
-async def test_a_metric_names_the_source_that_a_scorer_names_now(place: Place) -> None:
-    async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(5.0)) as scoring:
-        plain = entry("cpu", scoring=scoring.url, source=source.url)
-        place.put({**plain, "sourceRef": "old"})
-        async with place.agent() as agent:
-
-            async def shown() -> set[str]:
-                found = [
-                    one for one in await agent.samples() if one.startswith("gitops_dsf_agent_source_info")
-                ]
-                return {one.split('source="')[1].rstrip('"}') for one in found}
-
-            async def shows(*names: str) -> bool:
-                return await shown() == set(names)
-
-            await until(lambda: shows("old"), what="the first source")
-            place.put({**plain, "sourceRef": "new"})
-            await until(lambda: shows("new"), what="the second source alone")
-            place.put(plain)
-            await until(shows, what="no source")

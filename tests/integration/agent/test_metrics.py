@@ -28,23 +28,25 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
     start = time.time()
     async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
-        place.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=3600), {"name": "odd"})
+        one = entry("cpu", scoring=api.url, source=source.url, scoringInterval=3600, sourceRef="central")
+        place.put(one, {"name": "odd"})
         async with place.agent() as agent:
             await until(
                 lambda: _is(agent, 'publish_total{outcome="written",score_name="cpu-score"}', 1),
                 what="written",
             )
             samples = await agent.samples()
-    one = '{score_name="cpu-score"}'
+    of_cpu = '{score_name="cpu-score"}'
     ours = {
-        f"series_fetched{one}": 4,
-        f"fetched_bytes_total{one}": len(answer.body),
-        f"source_warnings_total{one}": 2,
-        f"results{one}": 3,
+        'source_info{score_name="cpu-score",source="central"}': 1,
+        f"series_fetched{of_cpu}": 4,
+        f"fetched_bytes_total{of_cpu}": len(answer.body),
+        f"source_warnings_total{of_cpu}": 2,
+        f"results{of_cpu}": 3,
         'results_dropped_total{reason="no_name",score_name="cpu-score"}': 1,
         'results_dropped_total{reason="not_finite",score_name="cpu-score"}': 1,
         'results_dropped_total{reason="invalid",score_name="cpu-score"}': 1,
-        f"results_clamped_total{one}": 1,
+        f"results_clamped_total{of_cpu}": 1,
         "deleted_scores_total": 0,
         'scorers{state="running"}': 1,
         'scorers{state="invalid"}': 1,
@@ -59,8 +61,8 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
     assert {name: samples[f"gitops_dsf_agent_{name}"] for name in ours} == ours
     assert samples['dynamic_scoring_requests_total{score_name="cpu-score",status="success"}'] == 1
     for stage in ("fetch", "perform", "send"):
-        assert 0 < samples[f"dynamic_scoring_{stage}_seconds_total{one}"] < 60
-    for name in (f"last_success_timestamp_seconds{one}", "config_last_change_timestamp_seconds"):
+        assert 0 < samples[f"dynamic_scoring_{stage}_seconds_total{of_cpu}"] < 60
+    for name in (f"last_success_timestamp_seconds{of_cpu}", "config_last_change_timestamp_seconds"):
         assert start - 1 <= samples[f"gitops_dsf_agent_{name}"] <= time.time() + 1
     assert (
         sum(name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name for name in samples)

@@ -86,62 +86,42 @@ def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
         task.cancel()
 
 
-async def test_an_unchanged_file_deletes_objects_that_it_does_not_name() -> None:
-    store = Store("cpu", "gone-score")
-    metrics = Metrics(cluster="c1")
-    with pruning(store, metrics) as pruner:
-        pruner.set(CPU)
-        await asyncio.sleep(1000)
-    assert store.deletions == {"gone-score": pytest.approx(DELAY, abs=0.1)}
-    assert len(store.looks) == 1, "nothing more can become due"
-    assert metrics.deletions._value.get() == 1
+BROKEN = parse(b'[{"name": "cpu"}]')
+MINUTE = DELAY * 6
 
 
-async def test_each_change_of_the_file_restarts_the_delay() -> None:
-    store = Store("gone-score")
+@pytest.mark.parametrize(
+    ("names", "valid_for", "steps", "deletions", "looks"),
+    [
+        (["cpu", "gone"], None, [(CPU, 1000)], {"gone": DELAY}, 1),
+        (["gone"], None, [*[(CPU, 8)] * 4, (CPU, 18)], {"gone": 4 * 8 + DELAY}, 1),
+        (["cpu"], None, [*[(CPU, 1), (EMPTY, MINUTE - 1)] * 5, (CPU, 1000)], {}, 1),
+        (["gone"], None, [(None, 1000), (BROKEN, 1000)], {}, 0),
+        (["cpu", "other"], None, [(CPU, 0), (EMPTY, 1000)], {"cpu": MINUTE}, 1),
+        (["old"], 500, [(EMPTY, 1000)], {"old": MINUTE + 2 * RECHECK_SECONDS}, 3),
+    ],
+    ids=["unnamed", "changes", "empty for a moment", "broken", "empty for long", "expired later"],
+)
+async def test_what_a_file_deletes_and_when(
+    names: list[str],
+    valid_for: float | None,
+    steps: list[tuple[Snapshot | None, float]],
+    deletions: dict[str, float],
+    looks: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Each change restarts the delay, which is a minute for an empty file by default, as the docs say. It
+    deletes at once what a file of this process named, and what has expired. To wait is no failure.
+    """
+    store = Store(*names, valid_for=valid_for)
     with pruning(store) as pruner:
-        for _ in range(5):
-            pruner.set(CPU)
-            await asyncio.sleep(DELAY * 0.8)
-        assert not store.looks
-        await asyncio.sleep(DELAY)
-    assert store.deletions == {"gone-score": pytest.approx(DELAY * 4.2, abs=0.1)}
-
-
-async def test_an_empty_list_that_comes_and_goes_deletes_nothing() -> None:
-    """Two programs write the ConfigMap, or a revert comes in time."""
-    store = Store("cpu")
-    with pruning(store) as pruner:
-        for _ in range(5):
-            for state, seconds in ((CPU, 1), (EMPTY, DELAY * EMPTY_FACTOR - 1)):
-                pruner.set(state)
-                await asyncio.sleep(seconds)
-        pruner.set(CPU)
-        await asyncio.sleep(1000)
-    assert (len(store.looks), store.deletions) == (1, {})
-
-
-async def test_a_broken_file_deletes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    broken = parse(b'[{"name": "cpu"}]')
-    assert not broken.complete
-    store = Store("gone-score")
-    with pruning(store) as pruner:
-        for state in (None, broken):
+        for state, seconds in steps:
             pruner.set(state)
-            await asyncio.sleep(1000)
-    assert not store.looks
-    assert caplog.messages == [], "to wait for a better file is no failure"
-
-
-async def test_an_empty_list_must_be_unchanged_longer_and_deletes_objects_that_a_file_named() -> None:
-    store = Store("cpu", "other-score")
-    with pruning(store) as pruner:
-        pruner.set(CPU)
-        pruner.set(EMPTY)
-        await asyncio.sleep(1000)
-    assert store.deletions == {"cpu": pytest.approx(DELAY * 6, abs=0.1)}
-    assert EMPTY_FACTOR == 6, "a minute by default, as the docs say"
-    assert len(store.looks) == 1, "what never expires becomes due never"
+            await asyncio.sleep(seconds)
+    assert store.deletions == {name: pytest.approx(at, abs=0.1) for name, at in deletions.items()}
+    assert len(store.looks) == looks
+    assert EMPTY_FACTOR == 6
+    assert caplog.messages == [] or EMPTY in [state for state, _ in steps]
 
 
 async def test_the_name_of_a_deleted_object_is_forgotten() -> None:
@@ -184,17 +164,6 @@ async def test_a_hub_that_fails_at_a_deletion_is_asked_again_soon() -> None:
         store.refusals.clear()
         await asyncio.sleep(RECHECK_SECONDS / 2)
     assert not store.objects
-
-
-async def test_an_object_is_deleted_some_minutes_after_it_has_expired() -> None:
-    store = Store("old-score", valid_for=500)
-    with pruning(store) as pruner:
-        pruner.set(EMPTY)
-        await asyncio.sleep(1000)
-    assert store.deletions == {
-        "old-score": pytest.approx(DELAY * EMPTY_FACTOR + 2 * RECHECK_SECONDS, abs=0.1)
-    }
-    assert len(store.looks) == 3
 
 
 @pytest.mark.parametrize("fault", [AgentError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])

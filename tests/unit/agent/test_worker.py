@@ -128,3 +128,11 @@ async def test_reference_cycles_are_collected_periodically() -> None:
         await asyncio.gather(collecting, return_exceptions=True)
     finally:
         gc.enable()
+
+
+def test_a_metric_names_the_source_that_a_scorer_names_now() -> None:
+    metrics = Metrics(cluster="c")
+    for source in ("old", "new", None):
+        metrics.of("cpu").names_source(source)
+        named = [one.labels["source"] for family in metrics.sources.collect() for one in family.samples]
+        assert named == ([source] if source else [])
