@@ -5,6 +5,7 @@ spoke's ConfigMap, as no other module does. Pure; knows no YAML.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 import msgspec
@@ -206,12 +207,11 @@ def shard_of(cluster: str, shards: int) -> int:
 
 def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
     scorers = {scorer.name: scorer for scorer in resolved.scorers if not scorer.spec.on_hub}
-    summaries: dict[int, Summary] = {}
-    """Of each scorer and variant. Each is computed once, and the renderer reuses its bytes."""
+    summary = cache(summarise)  # of each scorer and variant; the renderer reuses its bytes
     parts: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
     """Of the scorers of a cluster, those on its agent and their MetricSources."""
     configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
-    egress = resolved.repository.spec.agent.egress
+    agent, shards = resolved.repository.spec.agent, resolved.repository.spec.output.shards
     works = []
     for cluster in resolved.clusters:
         name = cluster.metadata.name
@@ -227,22 +227,11 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
         configuration = configurations.get(key)
         if configuration is None:
             chosen = [resolved.on_cluster(scorers[scorer], name) for scorer in names]
-            for scorer in chosen:
-                if id(scorer) not in summaries:
-                    summaries[id(scorer)] = summarise(scorer)
-            configuration = configurations[key] = _configuration(
-                [(scorer, summaries[id(scorer)]) for scorer in chosen],
-                egress,
-                receiver=_receiver(chosen, resolved.repository.spec.agent),
-            )
-        works.append(
-            ClusterWork(
-                cluster=name,
-                shard=shard_of(name, resolved.repository.spec.output.shards),
-                configuration=configuration,
-                addon=_addon_parts(resolved.repository.spec.agent, cluster, configuration),
-            )
-        )
+            summaries, receiver = tuple(map(summary, chosen)), _receiver(chosen, agent)
+            configuration = _configuration(chosen, summaries, agent.egress, receiver=receiver)
+            configurations[key] = configuration
+        shard, addon = shard_of(name, shards), _addon_parts(agent, cluster, configuration)
+        works.append(ClusterWork(cluster=name, shard=shard, configuration=configuration, addon=addon))
     return tuple(works)
 
 
@@ -254,12 +243,12 @@ def _receiver(scorers: list[EffectiveScorer], agent: Agent) -> Receiver | None:
 
 
 def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configuration) -> AddOnParts:
-    monitor = agent.service_monitor
+    monitor, labels = agent.service_monitor, cluster.metadata.labels
+    selector = None if monitor is None else monitor.cluster_selector
     return AddOnParts(
         receiver=configuration.receiver is not None,
-        service_monitor=monitor is not None
-        and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels)),
-        rollout=entries_of(agent, cluster.metadata.labels),
+        service_monitor=monitor is not None and (selector is None or selector.matches(labels)),
+        rollout=entries_of(agent, labels),
     )
 
 
@@ -273,51 +262,41 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
         for scorer in scorers.values()
         if not scorer.spec.suspend
     ]
-    identities = {
-        identity
-        for scorer in running
-        if scorer.spec.source.cluster_label is not None
-        and (identity := cluster_label(scorer.spec.source.cluster_label).identity)
-    }
-    return HubScoring(
-        configuration=_configuration(
-            [(scorer, summarise(scorer)) for scorer in running], resolved.repository.spec.hub_scorer.egress
-        ),
-        clusters=tuple(
+    labels = (scorer.spec.source.cluster_label for scorer in running)
+    identities = sorted({cluster_label(label).identity for label in labels if label is not None} - {""})
+    clusters = []
+    for cluster in resolved.clusters:
+        targets = resolved.targets[cluster.metadata.name]
+        values = ((identity, identity_of(cluster, identity)) for identity in identities)
+        clusters.append(
             FleetCluster(
                 name=cluster.metadata.name,
-                scorers=tuple(name for name in resolved.targets[cluster.metadata.name] if name in scorers),
-                values={
-                    identity: value
-                    for identity in sorted(identities)
-                    if (value := identity_of(cluster, identity)) is not None
-                },
+                scorers=tuple(name for name in targets if name in scorers),
+                values={identity: value for identity, value in values if value is not None},
             )
-            for cluster in resolved.clusters
-        ),
-    )
+        )
+    summaries, egress = tuple(map(summarise, running)), resolved.repository.spec.hub_scorer.egress
+    return HubScoring(configuration=_configuration(running, summaries, egress), clusters=tuple(clusters))
 
 
 def _configuration(
-    chosen: Sequence[tuple[EffectiveScorer, Summary]], egress: Egress, *, receiver: Receiver | None = None
+    chosen: Sequence[EffectiveScorer],
+    summaries: tuple[Summary, ...],
+    egress: Egress,
+    *,
+    receiver: Receiver | None = None,
 ) -> Configuration:
-    specs = [scorer.spec for scorer, _ in chosen]
-    auths = [auth for spec in specs for auth in (spec.source.auth, spec.scoring.auth) if auth is not None]
-    trusting = (each for auth in auths for each in (auth, auth.oauth2) if each is not None)
-    secrets = {
-        item.secret
-        for scorer, _ in chosen
-        for item in (
-            *credentials(scorer.spec.source.auth, scorer.variant),
-            *credentials(scorer.spec.scoring.auth),
-        )
-    }
+    secrets, config_maps = {""}, set[str]()
+    for scorer in chosen:
+        source, scoring = scorer.spec.source.auth, scorer.spec.scoring.auth
+        secrets |= {item.secret for item in (*credentials(source, scorer.variant), *credentials(scoring))}
+        for auth in filter(None, (source, scoring)):
+            refs = (each.ca_config_map_ref for each in (auth, auth.oauth2) if each is not None)
+            config_maps |= {ref.name for ref in refs if ref is not None}
     return Configuration(
-        summaries=tuple(summary for _, summary in chosen),
+        summaries=summaries,
         secrets=tuple(sorted(secrets - {""})),
-        config_maps=tuple(
-            sorted({each.ca_config_map_ref.name for each in trusting if each.ca_config_map_ref is not None})
-        ),
+        config_maps=tuple(sorted(config_maps)),
         egress=egress if egress.mode == "Limited" else None,
         receiver=receiver,
     )

@@ -65,11 +65,8 @@ class Resolved:
         Changed scores add at most one write per publish.minIntervalSeconds. Their number is not known from
         files.
         """
-        return sum(
-            len(self.runs_on[scorer.name]) / max(scorer.ttl_seconds / 2, 1)
-            for scorer in self.scorers
-            if scorer.spec.score_destination == "AddOnPlacementScore"
-        )
+        publishing = (each for each in self.scorers if each.spec.score_destination == "AddOnPlacementScore")
+        return sum(len(self.runs_on[each.name]) / max(each.ttl_seconds / 2, 1) for each in publishing)
 
 
 def resolve(declared: Declared, *, locks_are_final: bool = False) -> tuple[Resolved | None, list[Diagnostic]]:
@@ -89,9 +86,9 @@ def _decide(context: Context) -> Resolved:
     repository = declared.repository
     placements = [
         resolve_ranking(
-            item, context.scorers, namespace=context.namespace_of(item), settings=context.settings
+            each, context.scorers, namespace=context.namespace_of(each), settings=context.settings
         )
-        for item in declared.rankings
+        for each in declared.rankings
     ]
     if repository is None or None in placements:
         raise AssertionError("a repository without errors must resolve; a rule is missing")

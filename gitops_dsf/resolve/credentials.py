@@ -46,13 +46,6 @@ class Kind(StrEnum):
         """
         return self is not Kind.CERTIFICATE
 
-    @property
-    def words(self) -> str:
-        """What it is, before the name of its Secret."""
-        if self is Kind.ACCESS_TOKEN:
-            return "an access token of the client"
-        return f"the {self}"
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Credential:
@@ -83,7 +76,6 @@ class Sent:
 
     @property
     def what(self) -> str:
-        """The credential, in words."""
         return in_words(self.kind, self.secret)
 
     def __str__(self) -> str:
@@ -92,7 +84,8 @@ class Sent:
 
 def in_words(kind: Kind, secret: str | None) -> str:
     """A credential of a Secret; the token of the agent's pod without a name."""
-    return f"{kind.words} in Secret {secret}" if secret else "the token of the agent's pod"
+    what = "an access token of the client" if kind is Kind.ACCESS_TOKEN else f"the {kind}"
+    return f"{what} in Secret {secret}" if secret else "the token of the agent's pod"
 
 
 def credentials(auth: Auth | None, variant: MetricSourceVariant | None = None) -> Iterator[Credential]:
@@ -127,10 +120,7 @@ def _of_client(oauth2: OAuth2) -> Iterator[Credential]:
 
 def sent(section: str, url: str, found: Iterable[Credential]) -> Iterator[Sent]:
     """Where credentials go with requests to a base URL; nowhere if a URL cannot be parsed."""
-    for item in found:
-        place = destination(item, section, url)
-        if place is not None:
-            yield place
+    yield from filter(None, (destination(item, section, url) for item in found))
 
 
 def sent_by_hub(scorer: EffectiveScorer, settings: FleetRepositorySpec) -> tuple[tuple[Sent, bool], ...]:
@@ -152,20 +142,11 @@ def sent_by_hub(scorer: EffectiveScorer, settings: FleetRepositorySpec) -> tuple
 
 def destination(item: Credential, section: str, url: str) -> Sent | None:
     """Where a credential of an endpoint with this URL goes; None if the URL cannot be parsed."""
-    try:
-        parts = urlsplit(item.url or url)
-        host = parts.hostname
-    except ValueError:
-        return None
+    host = host_of(item.url or url)
     if not host:
         return None
-    return Sent(
-        section=section,
-        secret=item.secret,
-        scheme=parts.scheme.lower(),
-        host=host.lower(),
-        kind=item.kind,
-    )
+    scheme = urlsplit(item.url or url).scheme
+    return Sent(section=section, secret=item.secret, scheme=scheme, host=host, kind=item.kind)
 
 
 def is_reserved(secret: str) -> bool:

@@ -36,11 +36,9 @@ class ClusterInventory:
         if kind == "labels":
             return self.labels
         if self._claims is None:
+            claims = {name: item.status.cluster_claims for name, item in self.clusters.items()}
             self._claims = LabelIndex(
-                {
-                    name: {claim.name: claim.value for claim in item.status.cluster_claims}
-                    for name, item in self.clusters.items()
-                }
+                {name: {claim.name: claim.value for claim in found} for name, found in claims.items()}
             )
         return self._claims
 
@@ -76,11 +74,9 @@ class ClusterInventory:
 
     def _exclusive(self, name: str) -> frozenset[str]:
         found = self.labels.carrying(CLUSTER_SET_LABEL, name)
-        return (
-            found
-            if name != "default"
-            else found | (self.all_clusters - self.labels.carrying_any(CLUSTER_SET_LABEL))
-        )
+        if name != "default":
+            return found
+        return found | (self.all_clusters - self.labels.carrying_any(CLUSTER_SET_LABEL))
 
 
 def identity_of(cluster: ManagedCluster, identity: str) -> str | None:
@@ -121,7 +117,6 @@ class ResolvedSource:
 
     @property
     def name(self) -> str:
-        """metadata.name."""
         return self.item.name
 
 

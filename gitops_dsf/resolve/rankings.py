@@ -99,14 +99,8 @@ def ranked_by(item: RankingItem, scorers: Mapping[str, EffectiveScorer]) -> tupl
         dimension = score.dimension or scorer.only_item
         if dimension is None:
             return None
-        scores.append(
-            ResolvedScore(
-                scorer=score.scorer,
-                resource_name=scorer.resource_name,
-                dimension=dimension,
-                weight=score.weight,
-            )
-        )
+        place = {"resource_name": scorer.resource_name, "dimension": dimension}
+        scores.append(ResolvedScore(scorer=score.scorer, weight=score.weight, **place))
     return tuple(scores)
 
 
@@ -171,16 +165,10 @@ def paced_ranking(
     terms = []
     for score, found in zip(written, scores, strict=True):
         scorer = scorers[found.scorer]
-        terms.append(
-            Term(
-                found.resource_name,
-                found.dimension,
-                found.weight * weights.factor,
-                demand=score.demand,
-                delay=float(scorer.spec.scoring.params.interval + scorer.spec.publish.min_interval_seconds),
-                range=float(scorer.spec.source.params.range),
-            )
-        )
+        delay = float(scorer.spec.scoring.params.interval + scorer.spec.publish.min_interval_seconds)
+        span, weight = float(scorer.spec.source.params.range), found.weight * weights.factor
+        place = (found.resource_name, found.dimension)
+        terms.append(Term(*place, weight, demand=score.demand, delay=delay, range=span))
     return PacedRanking(tuple(terms), weights.steady, refuges)
 
 
@@ -206,8 +194,7 @@ def hold_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, ...
 
 def nearest_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, ...] | None:
     """The weights that hold with the nearest proportions; None if the scores are too many."""
-    largest = max(map(abs, weights), default=0)
-    if not largest:
+    if not (largest := max(map(abs, weights), default=0)):
         return None
     candidates = {
         tuple(

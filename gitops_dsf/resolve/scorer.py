@@ -62,7 +62,6 @@ class EffectiveScorer:
 
     @property
     def name(self) -> str:
-        """metadata.name."""
         return self.declared.name
 
     @property
@@ -72,7 +71,6 @@ class EffectiveScorer:
 
     @property
     def variant(self) -> MetricSourceVariant | None:
-        """The content of the chosen variant."""
         return None if self.chosen is None else self.chosen.value
 
     def place(self, field: str) -> tuple[Document, Path]:
@@ -107,7 +105,6 @@ class EffectiveScorer:
 
     @property
     def score_name(self) -> str:
-        """The name of the score."""
         return self.spec.scoring.params.name
 
     @cached_property
@@ -117,7 +114,6 @@ class EffectiveScorer:
 
     @property
     def dimension_format(self) -> str:
-        """How items are named."""
         return self.spec.score_dimension_format or DEFAULT_FORMAT
 
     @property
@@ -127,15 +123,13 @@ class EffectiveScorer:
 
     @property
     def ttl_seconds(self) -> int:
-        """How long a score stays valid."""
         return self.spec.score_ttl_seconds or default_ttl_seconds(self.spec.scoring.params.interval)
 
     @property
     def published(self) -> tuple[int, int]:
         """The lowest and highest score that it can publish."""
-        if self.spec.score_range is None:
-            return -100, 100
-        ends = (self.spec.score_range.output_min, self.spec.score_range.output_max)
+        mapping = self.spec.score_range
+        ends = (-100, 100) if mapping is None else (mapping.output_min, mapping.output_max)
         return min(ends), max(ends)
 
     @property
@@ -229,13 +223,11 @@ class EffectiveScorer:
     def history_seconds(self) -> int:
         """How far back the receiver's metrics must go: the range, and what the query adds to it."""
         trees = (check(part.text).tree for part in split(self.spec.source.params.query))
-        return self.spec.source.params.range + max(
-            (history_seconds(tree) for tree in trees if tree is not None), default=0
-        )
+        added = (history_seconds(tree) for tree in trees if tree is not None)
+        return self.spec.source.params.range + max(added, default=0)
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
-        """Required fields that are missing."""
         required = ["scoring.params.name", "scoring.params.interval"]
         if not self.scoring_origin and not self.spec.scored_by_query:
             required.append("scoring.host")
@@ -259,11 +251,8 @@ def effective(
     lock = lock if spec.reads_config else None
     if lock is not None:
         config = lock.value.spec.config
-        parts = {
-            "source": _merged(spec.source, config.source),
-            "scoring": _merged(spec.scoring, config.scoring),
-        }
-        spec = spec.model_copy(update=parts)
+        source_, scoring = _merged(spec.source, config.source), _merged(spec.scoring, config.scoring)
+        spec = spec.model_copy(update={"source": source_, "scoring": scoring})
     scorer = EffectiveScorer(declared=declared, spec=spec, lock=lock)
     if spec.source.ref is None:
         return scorer
@@ -272,9 +261,8 @@ def effective(
         return bare
     variants = []
     for each in source.variants:
-        said = each.value
-        there = _with_source(spec, type=said.type, host=said.host, path=said.path, auth=said.auth)
-        variants.append(replace(bare, chosen=each, spec=there))
+        there = {name: getattr(each.value, name) for name in ("type", "host", "path", "auth")}
+        variants.append(replace(bare, chosen=each, spec=_with_source(spec, **there)))
     return replace(bare, metric_source=source.item.value, variants=tuple(variants))
 
 
