@@ -5,16 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
+from gitops_dsf.hub import names
 from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
-from gitops_dsf.hub.names import (
-    APPLICATION_LABEL,
-    PLACEMENT_LABEL,
-    PULL_ANNOTATION,
-    PULL_LABEL,
-    REFRESH_ANNOTATION,
-    STRATEGY_ANNOTATION,
-    TIMEOUT_ANNOTATION,
-)
 from gitops_dsf.hub.objects import Conditions
 
 MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
@@ -102,11 +94,11 @@ def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
         namespace=meta.namespace or "",
         uid=meta.uid,
         placements=frozenset(placements_followed(item.spec.generators)),
-        asked=REFRESH_ANNOTATION in (meta.annotations or {}),
+        asked=names.REFRESH_ANNOTATION in (meta.annotations or {}),
         handover=handover,
         obstacle=obstacle,
-        strategy=(meta.annotations or {}).get(STRATEGY_ANNOTATION),
-        pulled=PULL_LABEL in (item.spec.template.metadata.labels or {}),
+        strategy=(meta.annotations or {}).get(names.STRATEGY_ANNOTATION),
+        pulled=names.PULL_LABEL in (item.spec.template.metadata.labels or {}),
         error=_error(condition_of(item.status.conditions, "ErrorOccurred")),
     )
 
@@ -118,7 +110,7 @@ def _error(found: Condition) -> str:
 def _handover(item: _Set) -> tuple[Handover | None, str]:
     """Accepts only generators that are understood: others might generate more or less than the decision."""
     meta, spec = item.metadata, item.spec
-    if meta.annotation(STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deleting:
+    if meta.annotation(names.STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deleting:
         return None, ""
     if (spec.sync_policy or _SyncPolicy()).applications_sync not in NEVER_DELETES:
         return None, ""
@@ -129,7 +121,7 @@ def _handover(item: _Set) -> tuple[Handover | None, str]:
     if not _CLUSTER.search(name) or "{{" in _CLUSTER.sub("", name) or spec.template_patch:
         return None, "the names of its Applications are not made of the cluster's name alone"
     return Handover(
-        placement=placement, timeout=_seconds(meta.annotation(TIMEOUT_ANNOTATION)), template_name=name
+        placement=placement, timeout=_seconds(meta.annotation(names.TIMEOUT_ANNOTATION)), template_name=name
     ), ""
 
 
@@ -154,7 +146,11 @@ def _plain_placement(generators: list[Any]) -> str:
             }
         ]:
             plain = _hollow([more_terms, beside, rest.get("name"), rest.get("template")])
-            return str(labels[PLACEMENT_LABEL]) if plain and labels.keys() == {PLACEMENT_LABEL} else ""
+            return (
+                str(labels[names.PLACEMENT_LABEL])
+                if plain and labels.keys() == {names.PLACEMENT_LABEL}
+                else ""
+            )
     return ""
 
 
@@ -184,9 +180,9 @@ def placements_followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON
     for key, item in value.items():
         if key == "clusterDecisionResource" and isinstance(item, dict):
             selector = item.get("labelSelector") or {}
-            found.append((selector.get("matchLabels") or {}).get(PLACEMENT_LABEL, ""))
+            found.append((selector.get("matchLabels") or {}).get(names.PLACEMENT_LABEL, ""))
             for term in selector.get("matchExpressions") or []:
-                if term.get("key") == PLACEMENT_LABEL and term.get("operator") == "In":
+                if term.get("key") == names.PLACEMENT_LABEL and term.get("operator") == "In":
                     found += term.get("values") or []
         else:
             found += placements_followed(item)
@@ -270,8 +266,8 @@ def read_application(raw: bytes | msgspec.Raw) -> Application:
         namespace=meta.namespace or "",
         owner=owner.name,
         owner_uid=owner.uid,
-        application=meta.label(APPLICATION_LABEL),
-        cluster=meta.annotation(PULL_ANNOTATION) or destination.name or destination.server,
+        application=meta.label(names.APPLICATION_LABEL),
+        cluster=meta.annotation(names.PULL_ANNOTATION) or destination.name or destination.server,
         health=status.health.status,
         sync=status.sync.status,
         phase=status.operation_state.phase,

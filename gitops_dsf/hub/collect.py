@@ -75,8 +75,7 @@ def collect(
     for document in documents:
         collector.add(document)
     if not collector.used:
-        msg = f"{origin}: no {', '.join(KINDS[:-1])} or {KINDS[-1]} in it"
-        raise SnapshotError(msg)
+        raise SnapshotError(f"{origin}: no {', '.join(KINDS[:-1])} or {KINDS[-1]} in it")
     return collector.snapshot(origin)
 
 
@@ -149,11 +148,8 @@ class _Collector:
         cluster = _namespace(item.metadata.namespace, document)
         for each in (item.status.scores if item.status else None) or ():
             if not SCORE_MIN <= each.value <= SCORE_MAX:
-                msg = (
-                    f"{place}: AddOnPlacementScore {cluster}/{name}: {each.name} is {each.value}; a score is"
-                    " -100 to 100"
-                )
-                raise SnapshotError(msg)
+                what = f"{place}: AddOnPlacementScore {cluster}/{name}: {each.name} is {each.value}"
+                raise SnapshotError(f"{what}; a score is -100 to 100")
         if self._resources is not None and name not in self._resources:
             self._skipped += 1
             return
@@ -218,14 +214,12 @@ def unreadable(name: str, cluster: str, why: str) -> str:
 
 
 def _twice(what: str, place: str) -> NoReturn:
-    msg = f"{place}: {what} is there already; give one state of the hub at a time"
-    raise SnapshotError(msg)
+    raise SnapshotError(f"{place}: {what} is there already; give one state of the hub at a time")
 
 
 def _namespace(namespace: str | None, document: Document) -> str:
     if not namespace:
-        msg = f"{document.place}: {_which(document)}: it needs metadata.namespace"
-        raise SnapshotError(msg)
+        raise SnapshotError(f"{document.place}: {_which(document)}: it needs metadata.namespace")
     return namespace
 
 

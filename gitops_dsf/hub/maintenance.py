@@ -71,11 +71,9 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
 
     def __post_init__(self) -> None:
         if (self.start is None) != (self.end is None) or (self.start is None) == (self.schedule is None):
-            msg = "a maintenance has start and end, or a schedule"
-            raise ValueError(msg)
+            raise ValueError("a maintenance has start and end, or a schedule")
         if self.schedule is not None and not is_zone(self.schedule.zone):
-            msg = f"there is no time zone {self.schedule.zone}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no time zone {self.schedule.zone}")
 
     @property
     def window(self) -> "Window":

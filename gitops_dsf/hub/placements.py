@@ -10,17 +10,9 @@ from typing import Final, Literal, get_args
 import msgspec
 from msgspec import Struct
 
+from gitops_dsf.hub import objects
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.hub.objects import (
-    CelSelector,
-    ClusterDecision,
-    ClusterPredicate,
-    LabelSelector,
-    Placement,
-    PlacementDecision,
-    PlacementDecisionStatus,
-)
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
 
@@ -64,7 +56,7 @@ class PlacementSummary(Struct, frozen=True):
     """numberOfClusters; None means every eligible cluster."""
     ranked_by: tuple[RankedBy, ...]
     predicates: tuple[Predicate, ...] = ()
-    paced: Placement | None = None
+    paced: objects.Placement | None = None
     """The whole Placement, if its moves are paced."""
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
@@ -74,7 +66,7 @@ class PlacementSummary(Struct, frozen=True):
         )
 
 
-def summary_of(item: Placement) -> PlacementSummary:
+def summary_of(item: objects.Placement) -> PlacementSummary:
     return PlacementSummary(
         uid=item.metadata.uid,
         wanted=item.spec.number_of_clusters,
@@ -84,7 +76,7 @@ def summary_of(item: Placement) -> PlacementSummary:
     )
 
 
-def ranked_by(item: Placement) -> tuple[RankedBy, ...]:
+def ranked_by(item: objects.Placement) -> tuple[RankedBy, ...]:
     """Its prioritizers that read scores, in order."""
     policy = item.spec.prioritizer_policy
     found = []
@@ -95,7 +87,7 @@ def ranked_by(item: Placement) -> tuple[RankedBy, ...]:
     return tuple(found)
 
 
-def predicate_of(written: ClusterPredicate) -> Predicate:
+def predicate_of(written: objects.ClusterPredicate) -> Predicate:
     """Compiles a predicate. Raises SelectorError for a selector that Kubernetes rejects."""
     selector = written.required_cluster_selector
     if selector is None:
@@ -103,24 +95,26 @@ def predicate_of(written: ClusterPredicate) -> Predicate:
     claims = selector.claim_selector
     return Predicate(
         compile_selector(selector.label_selector),
-        compile_selector(LabelSelector(match_expressions=claims.match_expressions) if claims else None),
+        compile_selector(
+            objects.LabelSelector(match_expressions=claims.match_expressions) if claims else None
+        ),
         (selector.cel_selector.cel_expressions if selector.cel_selector else None) or (),
     )
 
 
-def expressions(item: Placement) -> Iterator[str]:
+def expressions(item: objects.Placement) -> Iterator[str]:
     for predicate in item.spec.predicates or ():
         selector = predicate.required_cluster_selector
         if selector is not None and selector.cel_selector is not None:
             yield from selector.cel_selector.cel_expressions or ()
 
 
-def asks_for_scores(item: Placement) -> bool:
+def asks_for_scores(item: objects.Placement) -> bool:
     """Whether a predicate reads scores: onMissingScore Exclude, or a CEL expression written by hand."""
     return any(".scores(" in text for text in expressions(item))
 
 
-def required_scores(item: Placement) -> tuple[tuple[str, str], ...] | None:
+def required_scores(item: objects.Placement) -> tuple[tuple[str, str], ...] | None:
     """Resource and item of the scores that a cluster must have to be eligible. None if a predicate reads
     scores in another way than onMissingScore: Exclude does.
     """
@@ -142,7 +136,7 @@ def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", lambda match: {"n": "\n", "r": "\r"}.get(match[1], match[1]), text[1:-1])
 
 
-def without_score_predicates(item: Placement) -> Placement:
+def without_score_predicates(item: objects.Placement) -> objects.Placement:
     """The Placement without CEL expressions that read scores."""
     if not asks_for_scores(item):
         return item
@@ -150,15 +144,15 @@ def without_score_predicates(item: Placement) -> Placement:
     return msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, predicates=predicates))
 
 
-def _without_scores(predicate: ClusterPredicate) -> ClusterPredicate:
+def _without_scores(predicate: objects.ClusterPredicate) -> objects.ClusterPredicate:
     selector = predicate.required_cluster_selector
     if selector is None or selector.cel_selector is None:
         return predicate
     left = tuple(text for text in selector.cel_selector.cel_expressions or () if ".scores(" not in text)
-    return ClusterPredicate(msgspec.structs.replace(selector, cel_selector=CelSelector(left)))
+    return objects.ClusterPredicate(msgspec.structs.replace(selector, cel_selector=objects.CelSelector(left)))
 
 
-def resources_read(item: Placement) -> frozenset[str] | None:
+def resources_read(item: objects.Placement) -> frozenset[str] | None:
     """Names of the AddOnPlacementScores that it reads; None means any, because an expression computes it."""
     found = {each.resource for each in ranked_by(item)}
     for text in expressions(item):
@@ -174,7 +168,7 @@ def scores_named(expression: str) -> list[str]:
     return [double or single for double, single in _NAMED.findall(expression)]
 
 
-def _lenient_predicates(item: Placement) -> Iterator[Predicate]:
+def _lenient_predicates(item: objects.Placement) -> Iterator[Predicate]:
     for written in item.spec.predicates or ():
         try:
             yield predicate_of(written)
@@ -188,7 +182,7 @@ PAGE_CLUSTERS: Final = 100
 """Most clusters in one PlacementDecision (docs/decisions/scheduler.md#more-than-a-hundred-clusters)."""
 
 
-def decided(pages: Iterable[PlacementDecision]) -> Mapping[str, frozenset[str]]:
+def decided(pages: Iterable[objects.PlacementDecision]) -> Mapping[str, frozenset[str]]:
     """The decided clusters of each Placement of a hub (`namespace/name`), over all pages."""
     found = defaultdict[str, set[str]](set)
     for page in pages:
@@ -196,13 +190,15 @@ def decided(pages: Iterable[PlacementDecision]) -> Mapping[str, frozenset[str]]:
     return {key: frozenset(clusters) for key, clusters in found.items()}
 
 
-def clusters_by_placement(pages: Iterable[PlacementDecision]) -> dict[str, frozenset[str]]:
+def clusters_by_placement(pages: Iterable[objects.PlacementDecision]) -> dict[str, frozenset[str]]:
     """The same by name, for pages of one namespace."""
     return {key.partition("/")[2]: clusters for key, clusters in decided(pages).items()}
 
 
-def decision_of(*, namespace: str, name: str, placement: str, clusters: Iterable[str]) -> PlacementDecision:
+def decision_of(
+    *, namespace: str, name: str, placement: str, clusters: Iterable[str]
+) -> objects.PlacementDecision:
     """Reads one page of a decision."""
     labels = {PLACEMENT_LABEL: placement} if placement else {}
-    status = PlacementDecisionStatus(tuple(ClusterDecision(each) for each in clusters))
-    return PlacementDecision(Metadata(name, namespace, labels=labels), status)
+    status = objects.PlacementDecisionStatus(tuple(objects.ClusterDecision(each) for each in clusters))
+    return objects.PlacementDecision(Metadata(name, namespace, labels=labels), status)

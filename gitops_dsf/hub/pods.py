@@ -30,10 +30,8 @@ def _obstacles(status: Mapping[str, Any]) -> Iterator[str]:
             yield f"image {container.get('image')} cannot be pulled ({reason}{why})"
         elif reason == "CrashLoopBackOff":
             ended = (container.get("lastState") or {}).get("terminated") or {}
-            yield (
-                f"container {container.get('name')} ends again and again, last with"
-                f" {ended.get('reason') or 'an error'} (exit code {ended.get('exitCode', 'unknown')})"
-            )
+            last = f"{ended.get('reason') or 'an error'} (exit code {ended.get('exitCode', 'unknown')})"
+            yield f"container {container.get('name')} ends again and again, last with {last}"
         elif reason and reason not in STARTING:
             why = f": {message}" if message else ""
             yield f"container {container.get('name')} cannot start ({reason}{why})"

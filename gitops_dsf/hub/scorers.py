@@ -7,14 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dsf_wire.constants import (
-    DEFAULT_OUTPUT_MAX,
-    DEFAULT_OUTPUT_MIN,
-    RUNS_ON_HUB,
-    SCORE_MAX,
-    SCORE_MIN,
-    default_ttl_seconds,
-)
+from dsf_wire import constants
 from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.metadata import Condition, condition_of
 from gitops_dsf.hub.objects import LabelSelector, Object
@@ -121,8 +114,8 @@ class Endpoint(Struct, frozen=True):
 class ScoreRange(Struct, frozen=True, rename="camel"):
     """Ends of the published scores. What the mapping does with raw scores only agents need."""
 
-    output_min: int = DEFAULT_OUTPUT_MIN
-    output_max: int = DEFAULT_OUTPUT_MAX
+    output_min: int = constants.DEFAULT_OUTPUT_MIN
+    output_max: int = constants.DEFAULT_OUTPUT_MAX
 
 
 class ScorerSpec(
@@ -191,7 +184,9 @@ class DynamicScorer(Object, frozen=True):
     def span(self) -> tuple[int, int]:
         """The lowest and highest score that OCM can count for it."""
         ends = self.spec.score_range
-        published = (SCORE_MIN, SCORE_MAX) if ends is None else (ends.output_min, ends.output_max)
+        published = (
+            (constants.SCORE_MIN, constants.SCORE_MAX) if ends is None else (ends.output_min, ends.output_max)
+        )
         return counted_span(published, self.spec.default_score)
 
     @property
@@ -201,7 +196,7 @@ class DynamicScorer(Object, frozen=True):
     @property
     def ttl(self) -> int:
         """Seconds for which a published score is valid: by default max(900, 10 x interval)."""
-        return self.spec.ttl or default_ttl_seconds(self.interval)
+        return self.spec.ttl or constants.default_ttl_seconds(self.interval)
 
     @property
     def scored_by_query(self) -> bool:
@@ -211,7 +206,7 @@ class DynamicScorer(Object, frozen=True):
     @property
     def on_hub(self) -> bool:
         """Whether the hub scorer runs it, and no agent."""
-        return self.spec.runs_on == RUNS_ON_HUB
+        return self.spec.runs_on == constants.RUNS_ON_HUB
 
     @property
     def publishes(self) -> bool:

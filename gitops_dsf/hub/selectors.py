@@ -69,10 +69,9 @@ def label_value_error(value: str) -> str | None:
     if len(value.encode()) > _LONGEST:
         problems.append(f"must be no more than {_LONGEST} bytes")
     if value and not _NAME.match(value):
-        problems.append(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"
-            " and must start and end with an alphanumeric character"
-        )
+        valid = "an empty string or consist of alphanumeric characters, '-', '_' or '.'"
+        ends = "must start and end with an alphanumeric character"
+        problems.append(f"a valid label must be {valid}, and {ends}")
     return "; ".join(problems) or None
 
 

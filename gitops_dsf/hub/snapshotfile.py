@@ -118,8 +118,7 @@ def read(text: bytes | msgspec.Raw, *, place: str) -> HubSnapshot:
         document = msgspec.json.decode(text, type=HubSnapshot)
     except msgspec.ValidationError as error:
         _check_version(msgspec.json.decode(text, type=_Head).api_version, place)
-        msg = f"{place}: HubSnapshot: {problem_of(error)}"
-        raise SnapshotError(msg) from error
+        raise SnapshotError(f"{place}: HubSnapshot: {problem_of(error)}") from error
     _check_version(document.api_version, place)
     return document
 

@@ -20,8 +20,7 @@ def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, arg
     with Hub(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
         if isinstance(groups, Unread):
-            msg = f"context {context}: {groups}"
-            raise HubError(msg)
+            raise HubError(f"context {context}: {groups}")
         inputs = read_inputs(
             reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True
         )

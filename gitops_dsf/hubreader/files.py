@@ -37,8 +37,7 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
         # JSON is decoded object by object later on, when a wrong byte has no place any more.
         text = "" if is_json and content.isascii() else content.decode()
     except UnicodeDecodeError as error:
-        msg = f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8"
-        raise SnapshotError(msg) from error
+        raise SnapshotError(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
     if is_json:
         yield from _json(content, place=file)
         return
@@ -55,23 +54,19 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
 def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0) -> Iterator[Document]:
     """`item_of` is the kind of the items: in a typed list, the API server omits it from each item."""
     if level > MAX_DEPTH:
-        msg = f"{place[:200]}: lists inside lists, more than {MAX_DEPTH} levels"
-        raise SnapshotError(msg)
+        raise SnapshotError(f"{place[:200]}: lists inside lists, more than {MAX_DEPTH} levels")
     try:
         head = msgspec.json.decode(text, type=_Head)
     except msgspec.ValidationError as error:
-        msg = f"{place}: expected an object with apiVersion and kind"
-        raise SnapshotError(msg) from error
+        raise SnapshotError(f"{place}: expected an object with apiVersion and kind") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"{place}: not valid JSON: {error}"
-        raise SnapshotError(msg) from error
+        raise SnapshotError(f"{place}: not valid JSON: {error}") from error
     kind = head.kind if isinstance(head.kind, str) else item_of if head.kind is None else ""
     if kind.endswith("List") and not isinstance(head.items, msgspec.UnsetType):
         try:
             items = msgspec.json.decode(head.items, type=list[msgspec.Raw] | None)
         except msgspec.ValidationError as error:
-            msg = f"{place}: items of a {kind} must be a list"
-            raise SnapshotError(msg) from error
+            raise SnapshotError(f"{place}: items of a {kind} must be a list") from error
         of = kind.removesuffix("List")
         for index, item in enumerate(items or ()):
             yield from _json(item, place=f"{place}: items[{index}]", item_of=of, level=level + 1)
@@ -104,19 +99,17 @@ def _folder(root: Path) -> Iterator[Document]:
 
 
 def _unreadable(error: OSError) -> None:
-    msg = f"{error.filename} cannot be read: {error.strerror}"
-    raise SnapshotError(msg) from error
+    raise SnapshotError(f"{error.filename} cannot be read: {error.strerror}") from error
 
 
 def _content(path: Path) -> bytes:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            msg = f"{path} is larger than {MAX_FILE_BYTES} bytes; split it into several files of one folder"
-            raise SnapshotError(msg)
+            hint = "split it into several files of one folder"
+            raise SnapshotError(f"{path} is larger than {MAX_FILE_BYTES} bytes; {hint}")
         return path.read_bytes()
     except FileNotFoundError as error:
-        msg = f"{path} does not exist; name a file or a folder with AddOnPlacementScores"
-        raise SnapshotError(msg) from error
+        hint = "name a file or a folder with AddOnPlacementScores"
+        raise SnapshotError(f"{path} does not exist; {hint}") from error
     except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror or error}"
-        raise SnapshotError(msg) from error
+        raise SnapshotError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -15,15 +15,7 @@ from typing import Any
 
 import yaml
 
-from dsf_runtime.access import (
-    Access,
-    AccessError,
-    authorization_header,
-    contents,
-    make_access,
-    scratch,
-    tls_context,
-)
+from dsf_runtime import access
 from dsf_runtime.calls import excerpt
 
 
@@ -34,12 +26,12 @@ class Kubeconfig:
     path: Path | None = None
     context: str | None = None
 
-    def load(self) -> Access:
+    def load(self) -> access.Access:
         """Reads the credentials as they are now. Blocking. Raises AccessError."""
         files = _files(self.path)
         if not any(file.is_file() for file in files):
             msg = f"kubeconfig {files[0]} does not exist; name a file that does, or set KUBECONFIG"
-            raise AccessError(msg)
+            raise access.AccessError(msg)
         context = f" context {self.context}" if self.context else ""
         where = (f"kubeconfig {self.path}" if self.path else "kubeconfig") + context
         try:
@@ -48,18 +40,16 @@ class Kubeconfig:
             mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
             place = f" (line {mark.line + 1})" if mark is not None else ""
             msg = f"{where}: the kubeconfig is not YAML{place}"
-            raise AccessError(msg) from error
+            raise access.AccessError(msg) from error
         except (OSError, ValueError) as error:
             msg = f"{where}: {error}"
-            raise AccessError(msg) from error
+            raise access.AccessError(msg) from error
         except (TypeError, KeyError, AttributeError, RecursionError) as error:
-            msg = (
-                f"{where}: the file does not have the structure of a kubeconfig; compare it with the output"
-                " of kubectl config view"
-            )
-            raise AccessError(msg) from error
+            lacks = "the file does not have the structure of a kubeconfig"
+            msg = f"{where}: {lacks}; compare it with the output of kubectl config view"
+            raise access.AccessError(msg) from error
 
-    def _by_package(self, files: list[Path]) -> Access:
+    def _by_package(self, files: list[Path]) -> access.Access:
         import kubernetes  # noqa: PLC0415 - see the module
 
         package: Any = kubernetes
@@ -76,28 +66,27 @@ class Kubeconfig:
                     context=self.context,
                     client_configuration=configuration,
                     persist_config=False,
-                    temp_file_path=scratch(),
+                    temp_file_path=access.scratch(),
                 )
         except package.config.ConfigException as error:
             raise ValueError(error) from error
         if failures:
-            msg = f"getting credentials: {failures[0]}"
-            raise ValueError(msg)
+            raise ValueError(f"getting credentials: {failures[0]}")
         named = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
-        trust = tls_context(
+        trust = access.tls_context(
             ca_file=configuration.ssl_ca_cert or None,
             verify=bool(configuration.verify_ssl),
             certificate=configuration.cert_file or None,
             key=configuration.key_file or None,
         )
         authorization = configuration.api_key.get("authorization") or configuration.api_key.get("BearerToken")
-        return make_access(
+        return access.make_access(
             host=str(configuration.host),
             trust=trust,
-            authorization=authorization_header(authorization),
+            authorization=access.authorization_header(authorization),
             server_name=configuration.tls_server_name,
             proxy=configuration.proxy,
-            seen={path: contents(path) for path in (*files, *(Path(name) for name in named if name))},
+            seen={path: access.contents(path) for path in (*files, *(Path(name) for name in named if name))},
         )
 
     def _check_context(self, config: Any) -> None:  # noqa: ANN401 - whatever YAML holds
@@ -105,8 +94,7 @@ class Kubeconfig:
         if self.context not in names:
             more = f" and {len(names) - 10} more" if len(names) > 10 else ""
             known = f"{', '.join(names[:10])}{more}" if names else "none"
-            msg = f"there is no context {self.context}, only {known}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no context {self.context}, only {known}")
 
 
 def _files(path: Path | None) -> list[Path]:
@@ -141,10 +129,8 @@ def _log_of_the_package() -> Iterator[list[str]]:
 def _failure(text: str, error: BaseException | None) -> str:
     """Says in kubectl's words that an exec plug-in cannot be started."""
     if isinstance(error, FileNotFoundError):
-        return (
-            f"exec: executable {error.filename} not found: install the credential plug-in that the kubeconfig"
-            " names, or put it on PATH"
-        )
+        hint = "install the credential plug-in that the kubeconfig names, or put it on PATH"
+        return f"exec: executable {error.filename} not found: {hint}"
     if isinstance(error, OSError):
         return f"exec: executable {error.filename} cannot be started: {error.strerror}"
     return excerpt(text)
@@ -162,7 +148,7 @@ def current_context(path: Path | None = None) -> str | None:
         except (OSError, yaml.YAMLError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not YAML"
             msg = f"kubeconfig {file} cannot be read: {reason}"
-            raise AccessError(msg) from error
+            raise access.AccessError(msg) from error
         found = config.get("current-context") if isinstance(config, dict) else None
         if isinstance(found, str) and found:
             return found

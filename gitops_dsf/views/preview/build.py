@@ -8,14 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.snapshot import HubData, HubSource, Snapshot
-from gitops_dsf.views.preview.changes import (
-    PlacementChange,
-    SourceChange,
-    Summary,
-    placement_changes,
-    source_changes,
-    summarise_changes,
-)
+from gitops_dsf.views.preview import changes
 from gitops_dsf.views.preview.concerns import concerns
 from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
@@ -28,11 +21,11 @@ from gitops_dsf.views.preview.transition import Pass, Transition, passes
 class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warnings"}):
     """The comparison of two valid repositories."""
 
-    summary: Summary
+    summary: changes.Summary
     scorers: tuple[ScorerChange, ...]
-    sources: tuple[SourceChange, ...]
+    sources: tuple[changes.SourceChange, ...]
     """ScoredApplications and ScoredPlacements as people write them."""
-    placements: tuple[PlacementChange, ...]
+    placements: tuple[changes.PlacementChange, ...]
     """What is rendered for them, and raw Placements."""
     moves: tuple[Move, ...] | None
     """None if nothing is known of the hub."""
@@ -109,10 +102,10 @@ def compare(
     )
     paced = paced_change(transition) if transition else None
     return Comparison(
-        summary=summarise_changes(base, head, scorers),
+        summary=changes.summarise_changes(base, head, scorers),
         scorers=scorers,
-        sources=source_changes(base, head),
-        placements=placement_changes(base, head),
+        sources=changes.source_changes(base, head),
+        placements=changes.placement_changes(base, head),
         moves=moving,
         pending=_pending(found, snapshot) if snapshot else (),
         concerns=tuple(warnings),

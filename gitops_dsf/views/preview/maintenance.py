@@ -117,9 +117,8 @@ def open_windows(fleet: FleetVersion, state: HubState, now: datetime) -> tuple[W
 
 def window_view(item: Maintenance, clusters: Collection[str], now: float) -> WindowView:
     """The period that is open or opens next; of a window that is past, the last one."""
-    period = next_period(item.window, now)
-    if period is None:
-        period = item.window if isinstance(item.window, Period) else Period(now, now)
+    over = item.window if isinstance(item.window, Period) else Period(now, now)
+    period = next_period(item.window, now) or over
     return WindowView(
         name=item.name,
         action=item.action,

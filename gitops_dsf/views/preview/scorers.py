@@ -94,7 +94,7 @@ def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Score
     return tuple(found for name in names for found in _changes(name, base, head))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Shift:
     """A scorer before and after a change: where it ran and runs, and what becomes of its scores there."""
 
@@ -130,9 +130,7 @@ def shift_of(
         elif before.spec.score_range != after.spec.score_range:
             effect = Effect.RANGE
         elsewhere = frozenset(_asks_elsewhere(before, after, base, head, ran & runs))
-    return Shift(
-        before=before, after=after, ran=ran, runs=runs, effect=effect, causes=causes, elsewhere=elsewhere
-    )
+    return Shift(before, after, ran, runs, effect, causes, elsewhere)
 
 
 def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:

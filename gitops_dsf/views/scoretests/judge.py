@@ -10,15 +10,8 @@ from msgspec import Struct
 from dsf_wire.publishrule import Rule, changed
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.model import score_test
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.score_test import (
-    ExpectedDecision,
-    ExpectedFinding,
-    ExpectedMoves,
-    ExpectedScore,
-    ScoreTest,
-    seconds,
-)
 from gitops_dsf.simulator import Explanation, Outcome, explain
 from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.scoretests.queries import Evaluate, QueryError, no_promtool, not_evaluated
@@ -71,7 +64,7 @@ def _failure(
 
 
 def judge(
-    test: Item[ScoreTest],
+    test: Item[score_test.ScoreTest],
     *,
     fleet: FleetVersion | None,
     findings: Sequence[Diagnostic],
@@ -116,8 +109,10 @@ def judge(
         yield from _moves(story, test, moves, index)
 
 
-def _score(story: Story, test: Item[ScoreTest], expected: ExpectedScore, index: int) -> Iterator[Failure]:
-    at = seconds(expected.at)
+def _score(
+    story: Story, test: Item[score_test.ScoreTest], expected: score_test.ExpectedScore, index: int
+) -> Iterator[Failure]:
+    at = score_test.seconds(expected.at)
     resource, item = expected.resource or "", expected.dimension or ""
     if expected.scorer is not None:
         scorer = story.fleet.scorers[expected.scorer]
@@ -138,9 +133,9 @@ def _score(story: Story, test: Item[ScoreTest], expected: ExpectedScore, index: 
 
 
 def _decision(
-    story: Story, test: Item[ScoreTest], expected: ExpectedDecision, index: int
+    story: Story, test: Item[score_test.ScoreTest], expected: score_test.ExpectedDecision, index: int
 ) -> Iterator[Failure]:
-    key, at = story.key(expected), seconds(expected.at)
+    key, at = story.key(expected), score_test.seconds(expected.at)
     verdict, wanted = story.verdict(key, at=at), sorted(set(expected.clusters))
     found = sorted(verdict.chosen)
     if found == wanted:
@@ -157,9 +152,11 @@ def _decision(
     )
 
 
-def _moves(story: Story, test: Item[ScoreTest], expected: ExpectedMoves, index: int) -> Iterator[Failure]:
+def _moves(
+    story: Story, test: Item[score_test.ScoreTest], expected: score_test.ExpectedMoves, index: int
+) -> Iterator[Failure]:
     key = story.key(expected)
-    until = story.end if expected.until is None else seconds(expected.until)
+    until = story.end if expected.until is None else score_test.seconds(expected.until)
     history = story.changes(key, until=until)
     before = story.given_decision(key)
     if before is not None and history and history[0][1] != before:
@@ -179,7 +176,7 @@ def _moves(story: Story, test: Item[ScoreTest], expected: ExpectedMoves, index: 
 def _finding(
     findings: Sequence[Diagnostic],
     documents: Sequence[Document],
-    expected: ExpectedFinding,
+    expected: score_test.ExpectedFinding,
     position: Position,
 ) -> Iterator[Failure]:
     same_code = [item for item in findings if item.code == expected.code]
@@ -196,7 +193,7 @@ def _finding(
     )
 
 
-def _belongs(item: Diagnostic, expected: ExpectedFinding, documents: Sequence[Document]) -> bool:
+def _belongs(item: Diagnostic, expected: score_test.ExpectedFinding, documents: Sequence[Document]) -> bool:
     if expected.kind is None and expected.name is None:
         return True
     file, line = item.position.file, item.position.line
@@ -275,10 +272,8 @@ def _raw(run: Run, item: str) -> str:
 
 def _held_back(rule: Rule, items: Mapping[str, int], published: Mapping[str, int]) -> str:
     if not changed(items, published, deadband=rule.deadband):
-        return (
-            f"the change is below publish.deadband {rule.deadband}, so it waits for the next renewal, at most"
-            f" {time_text(rule.refresh)} after the last write"
-        )
+        until = f"the next renewal, at most {time_text(rule.refresh)} after the last write"
+        return f"the change is below publish.deadband {rule.deadband}, so it waits for {until}"
     return f"publish.minIntervalSeconds {rule.min_interval:g} after the last write are not over"
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from dsf_wire import query
 from dsf_wire.dimension import LABELS
+from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import SCORED_BY_QUERY
 from gitops_dsf.backtest.track import Labels
 from gitops_dsf.repository.model.score_test import ScoreTestSpec, seconds
@@ -15,7 +16,6 @@ from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text, shortened
 
 MOST_EVALUATIONS: Final = 20_000
-_KUBERNETES: Final = "Kubernetes"
 
 
 class QueryError(Exception):
@@ -40,14 +40,11 @@ class Question:
         """A sentence if no given metric has a name that the queries ask for; empty if one has."""
         asked = " ".join(self.expressions)
         names = sorted({series.partition("{")[0].strip() for series, _ in self.metrics} - {""})
-        if "__name__" in asked or any(
-            re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:])", asked) for name in names
-        ):
+        words = (rf"(?<![\w:]){re.escape(name)}(?![\w:])" for name in names)
+        if "__name__" in asked or any(re.search(word, asked) for word in words):
             return ""
-        return (
-            f"no metric of the test has a name that the query asks for: it gives {names_text(names)}, and the"
-            f" query is {shortened(asked, most=120)}"
-        )
+        given = f"it gives {names_text(names)}, and the query is {shortened(asked, most=120)}"
+        return f"no metric of the test has a name that the query asks for: {given}"
 
 
 Sample = tuple[Mapping[str, str], float]
@@ -70,11 +67,8 @@ Evaluate = Callable[[Question], Answer]
 
 
 def no_promtool(question: Question) -> Answer:
-    msg = (
-        f"the query of {question.scorer} is evaluated by promtool, which is not on the PATH: install it,"
-        " or name it with --promtool"
-    )
-    raise QueryError(msg)
+    what = f"the query of {question.scorer} is evaluated by promtool, which is not on the PATH"
+    raise QueryError(f"{what}: install it, or name it with --promtool")
 
 
 def questions(
@@ -100,11 +94,8 @@ def questions(
             times = range(0, end + 1, scorer.spec.scoring.params.interval)
             count += len(times) * len(expressions)
             if count > MOST_EVALUATIONS:
-                msg = (
-                    f"the queries of a test are evaluated at most {MOST_EVALUATIONS:,} times; write"
-                    " earlier expectations, or fewer clusters"
-                )
-                raise QueryError(msg)
+                most = f"the queries of a test are evaluated at most {MOST_EVALUATIONS:,} times"
+                raise QueryError(f"{most}; write earlier expectations, or fewer clusters")
             yield Question(
                 scorer=name,
                 cluster=cluster,
@@ -121,8 +112,7 @@ def not_evaluated(scorer: EffectiveScorer) -> str:
         return "it has a scoring API"
     if scorer.spec.on_hub:
         return "it runs on the hub"
-    sources = scorer.variants or (scorer,)
-    if any(each.source_type == _KUBERNETES for each in sources):
+    if any(each.source_type == SOURCE_TYPE for each in scorer.variants or (scorer,)):
         return "its source is Kubernetes"
     return ""
 

@@ -23,7 +23,7 @@ from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import Verdict, simulate_placement
 from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements
-from gitops_dsf.views.scoretests.queries import Answers, Evaluate, no_promtool, questions
+from gitops_dsf.views.scoretests.queries import Answer, Answers, Evaluate, no_promtool, questions
 
 ADD_ON_PLACEMENT_SCORE: Final = "AddOnPlacementScore"
 
@@ -49,15 +49,6 @@ class ScorerOnCluster:
     track: Track
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Inputs:
-    """What a test gives for one scorer on one cluster."""
-
-    series: Sequence[tuple[Labels, tuple[float | None, ...]]]
-    scores: Mapping[str, int]
-    runs: int
-
-
 Runs = Mapping[str, Mapping[str, ScorerOnCluster]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
@@ -65,11 +56,11 @@ Runs = Mapping[str, Mapping[str, ScorerOnCluster]]
 def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float) -> Runs:
     """Runs all scorers of a test. Times are Unix seconds. `answers`: of queries over given metrics."""
     found: dict[str, dict[str, ScorerOnCluster]] = {}
-    for (name, cluster), inputs in _inputs(given, fleet, answers).items():
+    for (name, cluster), (answer, before) in _inputs(given, fleet, answers).items():
         scorer, runs_on = fleet.scorers[name], fleet.resolved.runs_on[name]
         if cluster in runs_on and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
             summary = summarise(fleet.resolved.on_cluster(scorer, cluster))
-            done = _run(summary, cluster, inputs, start=start, end=end)
+            done = _run(summary, cluster, answer, before, start=start, end=end)
             found.setdefault(scorer.resource_name, {})[cluster] = done
     # Scores that no scorer publishes. They never expire.
     for score in given.scores:
@@ -84,26 +75,28 @@ def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: f
     return found
 
 
-def _run(summary: Summary, cluster: str, inputs: _Inputs, *, start: float, end: float) -> ScorerOnCluster:
+def _run(
+    summary: Summary, cluster: str, answer: Answer, before: Mapping[str, int], *, start: float, end: float
+) -> ScorerOnCluster:
     rule = Rule.of(summary, jitter=0.0)
     published = None
-    if inputs.scores:
+    if before:
         # They were written so long ago that a change is written at once.
         written = start - min(rule.min_interval, rule.refresh)
-        published = Published(values=inputs.scores, written=written, valid_until=written + rule.ttl)
+        published = Published(values=before, written=written, valid_until=written + rule.ttl)
     publisher = Publisher(scorer=summary, cluster=cluster, published=published)
-    if not inputs.runs:
+    if not answer.runs:
         # Nothing changes the given scores: the agent renews them.
-        publisher.step(start, inputs.scores)
+        publisher.step(start, before)
     runs: list[Run] = []
     # After the last value the source does not answer any more.
-    for number in range(inputs.runs + 1 if inputs.runs else 0):
+    for number in range(answer.runs + 1 if answer.runs else 0):
         at = start + number * summary.scoring_interval
         if at > end:
             break
         found = [
             (labels, value)
-            for labels, values in inputs.series
+            for labels, values in answer.series
             if number < len(values) and (value := values[number]) is not None
         ]
         raw: dict[str, tuple[float, ...]] = {}
@@ -111,7 +104,7 @@ def _run(summary: Summary, cluster: str, inputs: _Inputs, *, start: float, end: 
             name = publisher.name(labels)
             raw[name] = (*raw.get(name, ()), value)
         items: Mapping[str, int] | None = None
-        if number < inputs.runs:
+        if number < answer.runs:
             items = publisher.items(found) if found else default_items(summary, cluster=cluster)
         publisher.step(at, items)
         if not runs or (runs[-1].items, runs[-1].raw) != (items, raw):
@@ -120,8 +113,10 @@ def _run(summary: Summary, cluster: str, inputs: _Inputs, *, start: float, end: 
     return ScorerOnCluster(cluster=cluster, rule=rule, runs=runs, track=publisher.track)
 
 
-def _inputs(given: Given, fleet: FleetVersion, answers: Answers) -> Mapping[tuple[str, str], _Inputs]:
-    """What a test gives, by scorer and cluster, in the order of the test."""
+def _inputs(
+    given: Given, fleet: FleetVersion, answers: Answers
+) -> Mapping[tuple[str, str], tuple[Answer, Mapping[str, int]]]:
+    """The runs and the scores that a test gives, by scorer and cluster, in the order of the test."""
     series: dict[tuple[str, str], list[tuple[Labels, tuple[float | None, ...]]]] = {}
     scores: dict[tuple[str, str], dict[str, int]] = {}
     for each in given.series:
@@ -135,7 +130,7 @@ def _inputs(given: Given, fleet: FleetVersion, answers: Answers) -> Mapping[tupl
             item = score.dimension or only_item(fleet.scorers[score.scorer])
             scores.setdefault((score.scorer, score.cluster), {})[item] = score.value
     return {
-        key: _Inputs(series=series.get(key, []), scores=scores.get(key, {}), runs=runs.get(key, 0))
+        key: (Answer(series=series.get(key, []), runs=runs.get(key, 0)), scores.get(key, {}))
         for key in {**series, **scores}
     }
 

@@ -189,5 +189,4 @@ def _check(kind: str, name: str, known: Iterable[str]) -> None:
         return
     close = difflib.get_close_matches(name, names, n=3) or names[:10]
     hint = f"; there is {', '.join(close)}" if close else ""
-    msg = f"the hub has no {kind} {name}{hint}"
-    raise UsageError(msg)
+    raise UsageError(f"the hub has no {kind} {name}{hint}")
