@@ -18,12 +18,13 @@ from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.ledger import Ledger, Move, advance
-from gitops_dsf.pacing.refuges import items_of, plan_refuges
+from gitops_dsf.pacing.refuges import items_of
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate_placement
+from tests.unit.simulator.hub import GROUP, exact, hub
+from tests.unit.simulator.hub import cluster as managed
 
-GROUP: Final = "cluster.open-cluster-management.io"
 TICK: Final = 60
 """Seconds between two looks of the reconciler."""
 INTERVAL: Final = 60
@@ -36,8 +37,8 @@ WEIGHT, STEADY = 5, 1
 STICKINESS: Final = 100 * STEADY / WEIGHT
 
 HOUR: Final = 3600
-REFUGE_SECONDS: Final = 300
-"""Between two plans of refuges."""
+NOISE: Final = 3.0
+"""Standard deviation of a measurement, in points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +61,6 @@ class Fleet:
     """The cluster of each application."""
     events: Sequence[Event] = ()
     seconds: int
-    stickiness: int = STEADY
-    """Weight of Steady, as people write it, beside a score of weight 5."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,16 +114,14 @@ class Loop:
         *,
         pace: Pace | None,
         demand: Callable[[int], int] = lambda load: load,
-        refuges: bool = False,
-        noise: float = 3.0,
         exact: bool = False,
         seed: int = 1,
     ) -> None:
         """`demand` says what is written for an application of a load. With `exact` the scores are those of
         the moment, without noise.
         """
-        self._fleet, self._pace, self._refuges, self._exact = fleet, pace, refuges, exact
-        self._noise = 0.0 if exact else noise
+        self._fleet, self._pace, self._exact = fleet, pace, exact
+        self._noise = 0.0 if exact else NOISE
         self._random = random.Random(seed)
         self._capacity = dict(fleet.capacities)
         self._decided = dict(fleet.placed)
@@ -135,14 +132,13 @@ class Loop:
         self._measured: dict[str, deque[float]] = {}
         self._scores: dict[str, Score] = {}
         self._items: Mapping[str, Mapping[str, int]] = {}
-        self._planned: dict[str, str] = {}
         self._ledger = Ledger()
         late, mean = (0.0, 0.0) if exact else (DELAY, float(RANGE))
         self._paced: dict[str, Paced] = {}
         self._state = self._built()
         for name, load in fleet.loads.items():
             term = Term("free", "free", WEIGHT, demand=demand(load), delay=late, range=mean)
-            ranking = PacedRanking((term,), steady=fleet.stickiness, refuges=refuges)
+            ranking = PacedRanking((term,), steady=STEADY)
             key = f"ns/{name}"
             self._paced[key] = Paced.of(self._state.placement(key), ranking)
         self.outcome = Outcome()
@@ -225,11 +221,7 @@ class Loop:
         situation = Situation(hub=self._state, paced=self._paced, ledger=ledger, pace=pace, now=_moment(now))
         wishes = admit(situation).moves
         self._ledger = ledger.adding(move_of(each, now) for each in wishes)
-        if self._refuges and now % REFUGE_SECONDS == 0:
-            self._planned = plan_refuges(
-                self._paced, state=self._state, now=_moment(now), current=self._planned
-            )
-        self._items = items_of(self._ledger.under_way, self._planned)
+        self._items = items_of(self._ledger.under_way, {})
         under_way = [each for each in self._ledger.under_way if each.admitted]
         self.outcome.under_way = max(self.outcome.under_way, len(under_way))
         targets = [each.target for each in under_way]
@@ -265,7 +257,7 @@ def hub_of(capacities: Mapping[str, float], placed: Mapping[str, str]) -> HubSta
     """A hub with the rendered Placements of these applications, without scores. A cluster without capacity
     is unreachable.
     """
-    state = HubState.build(_documents(capacities, placed))
+    state = HubState.build(hub(*_documents(capacities, placed)))
     return state.deciding(_pages(placed))
 
 
@@ -275,38 +267,14 @@ def _pages(placed: Mapping[str, str]) -> Iterator[PlacementDecision]:
 
 
 def _documents(capacities: Mapping[str, float], names: Iterable[str]) -> Iterator[dict[str, Any]]:
-    yield {"kind": "ManagedClusterSet", "metadata": {"name": "s1"}}
-    yield {"kind": "ManagedClusterSetBinding", "metadata": {"name": "s1", "namespace": "ns"}}
+    lost = [{"key": f"{GROUP}/unreachable", "effect": "NoSelect"}]
     for name, capacity in capacities.items():
-        lost = [] if capacity else [{"key": f"{GROUP}/unreachable", "effect": "NoSelect"}]
-        yield {
-            "kind": "ManagedCluster",
-            "metadata": {"name": name, "labels": {f"{GROUP}/clusterset": "s1"}},
-            "spec": {"hubAcceptsClient": True, "taints": lost},
-        }
+        yield managed(name, taints=() if capacity else lost)
     for name in names:
-        yield {
-            "kind": "Placement",
-            "metadata": {"name": name, "namespace": "ns"},
-            "spec": {"numberOfClusters": 1, "prioritizerPolicy": _holding(name)},
-        }
-
-
-def _holding(name: str) -> dict[str, Any]:
-    """The weights of a paced Placement."""
-    return {
-        "mode": "Exact",
-        "configurations": [
-            _addon("free", "free", 1),
-            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": HOLD_WEIGHT},
-            _addon(MOVES_SCORE, f"ns/{name}", HOLD_WEIGHT),
-        ],
-    }
-
-
-def _addon(resource: str, item: str, weight: int) -> dict[str, Any]:
-    coordinate = {"resourceName": resource, "scoreName": item}
-    return {"scoreCoordinate": {"type": "AddOn", "addOn": coordinate}, "weight": weight}
+        # The weights of a paced Placement.
+        policy = exact(("free/free", 1), ("Steady", HOLD_WEIGHT), (f"{MOVES_SCORE}/ns/{name}", HOLD_WEIGHT))
+        spec = {"numberOfClusters": 1, "prioritizerPolicy": policy}
+        yield {"kind": "Placement", "metadata": {"name": name, "namespace": "ns"}, "spec": spec}
 
 
 def _moment(now: int) -> datetime:

@@ -10,7 +10,7 @@ from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
-from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, exact, score
+from tests.unit.simulator.hub import NOW, cluster, decision, exact, hub, score
 
 MOMENT = datetime.fromisoformat(NOW)
 SECONDS = MOMENT.timestamp()
@@ -28,10 +28,7 @@ def herd(
     taints: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> tuple[HubState, dict[str, Paced]]:
     """A hub where every application ranks by one score. `placed` are the clusters of each application."""
-    documents: list[dict[str, Any]] = [
-        {"kind": "ManagedClusterSet", "metadata": {"name": "s1"}},
-        {"kind": "ManagedClusterSetBinding", "metadata": {"name": "s1", "namespace": "ns"}},
-    ]
+    documents = hub()
     for name, value in scores.items():
         documents += [cluster(name, taints=list((taints or {}).get(name, ()))), score(name, free=value)]
     for name, clusters in placed.items():
@@ -61,6 +58,3 @@ def situation(
     """The herd under a pace."""
     state, paced = found
     return Situation(hub=state, paced=paced, ledger=Ledger(tuple(moves)), pace=pace, now=MOMENT, **more)
-
-
-__all__ = ["GROUP", "MOMENT", "PACE", "SECONDS", "herd", "situation"]

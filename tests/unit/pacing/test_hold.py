@@ -21,7 +21,7 @@ from gitops_dsf.resolve.rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
 from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, fleet, herd
 from tests.unit.pacing.fleet import MOMENT
-from tests.unit.simulator.hub import cluster, exact
+from tests.unit.simulator.hub import cluster, exact, hub
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
 KEY = "ns/a"
@@ -37,13 +37,7 @@ NO_SCORES: Scores = {}
 @lru_cache
 def _hub(lost: str) -> HubState:
     """Four clusters; one of them may be lost."""
-    return HubState.build(
-        [
-            {"kind": "ManagedClusterSet", "metadata": {"name": "s1"}},
-            {"kind": "ManagedClusterSetBinding", "metadata": {"name": "s1", "namespace": "ns"}},
-            *(cluster(name, taints=[TAINT] if name == lost else []) for name in CLUSTERS),
-        ]
-    )
+    return HubState.build(hub(*(cluster(name, taints=[TAINT] if name == lost else []) for name in CLUSTERS)))
 
 
 @dataclass(frozen=True)
