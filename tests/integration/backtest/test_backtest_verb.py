@@ -131,13 +131,17 @@ def _figures(fleet: Path, history: Store | Path, *words: str) -> dict[str, Any]:
 
 
 @pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    return _fleet(tmp_path / "fleet", stickiness=10)
+
+
+@pytest.fixture
 def store() -> Iterator[Store]:
     with Store(scores=SCORES) as running:
         yield running
 
 
-def test_a_noisy_cluster_moves_an_application_back_and_forth(tmp_path: Path, store: Store) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_a_noisy_cluster_moves_an_application_back_and_forth(fleet: Path, store: Store) -> None:
     said = _said(fleet, store, "-o", "json")
     found = json.loads(said)
     [figures] = found["head"]["placements"].values()
@@ -148,8 +152,7 @@ def test_a_noisy_cluster_moves_an_application_back_and_forth(tmp_path: Path, sto
     assert found["head"]["gaps"] == {}
 
 
-def test_the_advice_names_file_line_and_value_and_writes_nothing(tmp_path: Path, store: Store) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_the_advice_names_file_line_and_value_and_writes_nothing(fleet: Path, store: Store) -> None:
     written = (fleet / "apps" / "portal.yaml").read_text()
     said = _said(fleet, store, "--advise")
     assert (
@@ -299,14 +302,13 @@ def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
     assert {question["query"] for question in store.asked} >= {"avg by (region) (calm)"}
 
 
-def test_gaps_are_told_and_expire_scores(tmp_path: Path) -> None:
+def test_gaps_are_told_and_expire_scores(fleet: Path) -> None:
     """The scores of the better cluster stop for two hours: after their TTL they count as 0."""
     gap = (START + 6 * 3600, START + 8 * 3600)
     scores: dict[tuple[str, str], Value] = {
         ("idle", "eu"): lambda at: None if gap[0] <= at < gap[1] else 80.0,
         ("idle", "us"): lambda _at: 40.0,
     }
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
     with Store(scores=scores) as store:
         said = _said(fleet, store, "-o", "json")
     head = json.loads(said)["head"]
@@ -320,8 +322,7 @@ def test_gaps_are_told_and_expire_scores(tmp_path: Path) -> None:
     assert head["gaps"] == {"idle": {"eu": pytest.approx(1 / 12, rel=0.01)}}
 
 
-def test_the_token_and_headers_go_to_the_store(tmp_path: Path) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_the_token_and_headers_go_to_the_store(tmp_path: Path, fleet: Path) -> None:
     (tmp_path / "token").write_text("s3cret-token\n")
     with Store(scores=SCORES, token="s3cret-token") as store:
         given = ("--token-file", tmp_path / "token", "--header", "X-Scope-OrgID: team")
@@ -384,16 +385,14 @@ def test_the_store_gets_what_its_source_names_in_the_repository(tmp_path: Path) 
         (b"", 503, "answers 503"),
     ],
 )
-def test_a_store_without_an_answer_is_told(tmp_path: Path, answer: bytes, status: int, told: str) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_a_store_without_an_answer_is_told(fleet: Path, answer: bytes, status: int, told: str) -> None:
     with Store(scores={}, answer=answer, status=status) as store:
         done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
     assert done.returncode == 1
     assert told in done.stderr
 
 
-def test_a_store_that_is_not_there_is_told(tmp_path: Path) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_a_store_that_is_not_there_is_told(fleet: Path) -> None:
     done = gitops_dsf("backtest", fleet, "--prometheus", "http://127.0.0.1:1", *SPAN)
     assert done.returncode == 1
     assert "127.0.0.1:1" in done.stderr
@@ -405,8 +404,7 @@ def _saved(path: Path, *, start: float = START, step: int = 60, scores: Any = No
     return path
 
 
-def test_a_file_gives_the_span(tmp_path: Path) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_a_file_gives_the_span(tmp_path: Path, fleet: Path) -> None:
     said = _said(fleet, _saved(tmp_path / "history.json"), span=())
     assert said.startswith("1.0 days from 2026-06-01 00:00 to 2026-06-02 00:00 UTC")
     assert "72 moves" in said
@@ -416,9 +414,8 @@ def test_a_file_gives_the_span(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", [15, 60])
-def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, step: int) -> None:
+def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, fleet: Path, step: int) -> None:
     """17 s after each minute, as a store answers a question that does not start at a full minute."""
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
     file = _saved(tmp_path / "history.json", start=START + 17, step=step)
     said = _said(fleet, file, "-o", "json", span=())
     [figures] = json.loads(said)["head"]["placements"].values()
@@ -438,9 +435,8 @@ def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, step
     ids=["older", "other clusters", "other scores"],
 )
 def test_a_file_of_which_nothing_is_used_is_an_error(
-    tmp_path: Path, scores: Any, span: tuple[str, ...], told: str
+    tmp_path: Path, fleet: Path, scores: Any, span: tuple[str, ...], told: str
 ) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
     done = gitops_dsf("backtest", fleet, "--history", _saved(tmp_path / "h.json", scores=scores), *span)
     assert done.returncode == 1
     said = done.stderr.replace("\n", " ")
@@ -452,10 +448,9 @@ def test_a_file_of_which_nothing_is_used_is_an_error(
 
 
 def test_a_history_that_is_too_large_is_refused_before_the_first_request(
-    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+    fleet: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gitops_dsf.metricstore.client.MOST_SAMPLES", 2 * (DAY // 60 + 1))
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
     assert "72 moves" in _said(fleet, store)
     store.asked.clear()
     later = ("--from", "2026-06-01T00:00:00Z", "--to", "2026-06-02T00:01:00Z")
@@ -508,8 +503,7 @@ def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("points", [3, 8, 30])
-def test_ticks_are_not_repeated(tmp_path: Path, points: int) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_ticks_are_not_repeated(tmp_path: Path, fleet: Path, points: int) -> None:
     rows = matrix(SCORES, start=START + 1080, end=START + 1080 + 60 * (points - 1), step=60)
     (tmp_path / "history.json").write_bytes(answer_of(rows))
     span = ("--from", "2026-06-01T00:18:00Z", "--to", f"2026-06-01T00:{17 + points}:00Z")
@@ -536,7 +530,7 @@ spec:
 
 
 @pytest.mark.parametrize(("begins", "span"), [(0.3, "16.8 hours from 2026-06-01 07:12"), (0.95, "1.0 days")])
-def test_both_revisions_are_compared_over_one_span(tmp_path: Path, begins: float, span: str) -> None:
+def test_both_revisions_are_compared_over_one_span(fleet: Path, begins: float, span: str) -> None:
     """The new score begins after the noise of the first hours, of which the base alone would know."""
 
     def early(at: float) -> float:
@@ -545,7 +539,6 @@ def test_both_revisions_are_compared_over_one_span(tmp_path: Path, begins: float
     scores: dict[tuple[str, str], Value] = {("idle", "eu"): _steady, ("idle", "us"): early}
     for cluster in ("eu", "us"):
         scores["calm", cluster] = lambda at: 50.0 if at >= START + begins * DAY else None
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
     (fleet / "scorers" / "calm.yaml").write_text(SECOND)
     _commit(fleet)
     _edit(fleet, "scores: [", "scores: [{scorer: calm, weight: 1}, ")
@@ -579,30 +572,26 @@ def test_both_revisions_are_compared_over_one_span(tmp_path: Path, begins: float
         (["--placement", "nobody"], "there is no Placement nobody"),
     ],
 )
-def test_wrong_usage_is_told(tmp_path: Path, store: Store, words: list[str], told: str) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_wrong_usage_is_told(fleet: Path, store: Store, words: list[str], told: str) -> None:
     done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *words)
     assert done.returncode == 2, done.stderr
     assert told in done.stderr.replace("\n", " ")
 
 
-def test_series_without_the_label_of_the_cluster_are_told(tmp_path: Path, store: Store) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_series_without_the_label_of_the_cluster_are_told(fleet: Path, store: Store) -> None:
     said = _said(fleet, store, "--cluster-label", "cluster_name")
     told = "no series of idle has the label cluster_name; --cluster-label names another one"
     assert said.count(told) == 1
 
 
-def test_a_time_limit_leaves_out_what_the_store_does_not_answer(tmp_path: Path) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_a_time_limit_leaves_out_what_the_store_does_not_answer(fleet: Path) -> None:
     with Store(scores=SCORES, hangs=True) as store:
         said = _said(fleet, store, "--time-limit", "2")
     assert "no Placement ranks by scores whose past is known" in said
     assert "argocd/portal: the time limit was over before the history of idle was read" in said
 
 
-def test_without_history_nothing_is_decided(tmp_path: Path) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+def test_without_history_nothing_is_decided(fleet: Path) -> None:
     with Store(scores={}) as store:
         said = _said(fleet, store)
     assert "idle has gaps on 2 clusters: eu 100 %, us 100 % of the points are missing" in said

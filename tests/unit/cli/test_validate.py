@@ -35,7 +35,8 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bad(root: Path) -> Path:
+def bad(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(root)
     (root / "clusters" / "a,b: 100%.yaml").write_text("apiVersion: v1\nkind: ManagedClustr\n")
     return root
 
@@ -54,10 +55,8 @@ def test_warnings_fail_only_with_strict(root: Path, capsys: pytest.CaptureFixtur
     assert "warning DSF208" in capsys.readouterr().out
 
 
-def test_text_names_file_line_column_code_and_hint(
-    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(bad)
+@pytest.mark.usefixtures("bad")
+def test_text_names_file_line_column_code_and_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate"]) == 1
     out, err = capsys.readouterr()
     assert (
@@ -82,10 +81,8 @@ def test_paths_are_relative_to_the_working_directory(
     assert capsys.readouterr().out.startswith(f"{bad}/clusters/")
 
 
-def test_github_annotations_are_escaped(
-    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(bad)
+@pytest.mark.usefixtures("bad")
+def test_github_annotations_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "-o", "github"]) == 1
     assert (
         capsys.readouterr().out == "::error file=clusters/a%2Cb%3A 100%25.yaml,line=2,col=7,title=DSF012::"
@@ -93,10 +90,8 @@ def test_github_annotations_are_escaped(
     )
 
 
-def test_sarif_has_rules_results_and_places(
-    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(bad)
+@pytest.mark.usefixtures("bad")
+def test_sarif_has_rules_results_and_places(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "-o", "sarif"]) == 1
     log = json.loads(capsys.readouterr().out)
     [run] = log["runs"]

@@ -63,6 +63,11 @@ def bring(
     return found
 
 
+def sample() -> dict[str, Any]:
+    [found] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
+    return found
+
+
 def document(path: Path) -> dict[str, Any]:
     loaded = yamlfast.load(path.read_text(encoding="utf-8"))
     assert isinstance(loaded, dict)
@@ -326,7 +331,7 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
 
 
 def test_a_lock_that_git_has_stays_unless_it_is_to_be_overwritten(fleet: Path) -> None:
-    [static] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
+    static = sample()
     bring(fleet, static)
     path = fleet / "locks" / "example-performance-scorer.yaml"
     accepted = path.read_text(encoding="utf-8").replace("interval: 30", "interval: 45  # slower is enough")
@@ -360,7 +365,7 @@ def test_a_query_scorer_comes_back_from_the_hub_without_findings(fleet: Path) ->
 
 @pytest.mark.parametrize("change", ["mode", "url", "nothing"])
 def test_no_lock_where_the_hub_read_no_page_that_counts_in_git(fleet: Path, change: str) -> None:
-    [static] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
+    static = sample()
     bring(fleet, {**static, "status": {"healthStatus": "Unknown"}})
     hub = {**static, "spec": dict(static["spec"])}
     if change == "mode":
@@ -373,7 +378,7 @@ def test_no_lock_where_the_hub_read_no_page_that_counts_in_git(fleet: Path, chan
 
 
 def test_a_status_of_another_shape_is_refused_with_its_reason(fleet: Path) -> None:
-    [static] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
+    static = sample()
     static["status"]["lastSyncedConfig"] = {"scoring": {"params": {"interval": "soon"}}}
     [refused] = bring(fleet, static).refused
     assert refused.changes[0].startswith(

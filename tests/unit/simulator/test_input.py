@@ -15,12 +15,6 @@ def refused(objects: Any, match: str, *, reference: Any = "ns/p", now: Any = NOW
         simulate(objects, reference, now)
 
 
-@pytest.mark.parametrize("objects", [None, "text", {"kind": "Placement"}, 7])
-def test_objects_must_be_a_list(objects: Any) -> None:
-    """A single dict or a text is not a list of objects."""
-    refused(objects, f"objects must be a list of Kubernetes objects as dicts, not {type(objects).__name__}")
-
-
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -68,20 +62,30 @@ def test_an_object_twice() -> None:
     refused([decision("c1"), decision("c1")], "objects[1] (PlacementDecision ns/p-decision-1) appears twice")
 
 
-@pytest.mark.parametrize("reference", ["p", "/p", "ns/", "a/b/c", "", None, 7])
-def test_placement_reference(reference: Any) -> None:
-    """It is namespace/name."""
-    refused(hub(placement()), "placement must be written as 'namespace/name'", reference=reference)
-
-
-def test_a_placement_that_is_not_there_is_answered_with_those_that_are() -> None:
-    refused(hub(placement()), "there is no Placement ns/q; Placements given: ns/p", reference="ns/q")
-
-
-@pytest.mark.parametrize("now", ["yesterday", "2026-06-01T00:00:00", 7, datetime(2026, 6, 1)])  # noqa: DTZ001
-def test_now_needs_a_zone(now: Any) -> None:
-    """A moment without a time zone is not a moment."""
-    refused(hub(placement()), "now is ", now=now)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        *(
+            (
+                {"objects": each},
+                f"a list of Kubernetes objects as dicts, not {type(each).__name__}",
+            )
+            for each in (None, "text", {"kind": "Placement"}, 7)
+        ),
+        *(
+            ({"reference": each}, "placement must be written as 'namespace/name'")
+            for each in ("p", "/p", "ns/", "a/b/c", "", None, 7)
+        ),
+        ({"reference": "ns/q"}, "there is no Placement ns/q; Placements given: ns/p"),
+        *(
+            ({"now": each}, "now is ")
+            for each in ("yesterday", "2026-06-01T00:00:00", 7, datetime(2026, 6, 1))  # noqa: DTZ001
+        ),
+    ],
+)
+def test_what_is_asked_for_must_be_there(given: dict[str, Any], message: str) -> None:
+    """The objects are a list, a Placement is namespace/name, and a time has a zone."""
+    refused(**{"objects": hub(placement()), **given}, match=message)
 
 
 def test_lists_are_opened() -> None:
