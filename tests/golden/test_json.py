@@ -17,9 +17,17 @@ from gitops_dsf.journal.record import appended
 from tests.integration.backtest.test_backtest_verb import SCORES, SPAN, _fleet
 from tests.integration.journal.test_journal_verbs import RECORDS
 from tests.integration.journal.test_journal_verbs import SPAN as JOURNAL_SPAN
-from tests.integration.preview.gitfleet import GitFleet, application, save, scorer, snapshot
-from tests.integration.preview.herd import NAMES, PACE, herd_fleet
-from tests.integration.preview.herd import SCORES as SCORES_OF_THE_HERD
+from tests.integration.preview.gitfleet import (
+    HERD,
+    NAMES,
+    PACE,
+    GitFleet,
+    application,
+    herd_fleet,
+    save,
+    scorer,
+    snapshot,
+)
 from tests.integration.preview.test_maintenance import maintenance
 from tests.integration.sync.conftest import CLUSTER, SETTINGS, Repository
 from tests.integration.sync.test_sync import page
@@ -80,7 +88,7 @@ def _drained(verb: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"]:
     def run(folder: Path) -> "subprocess.CompletedProcess[str]":
         made = herd_fleet(folder / "fleet", pace={**PACE, "settleSeconds": 600}, demand=2)
         decided = {name: ["c2" if number < 3 else "c1"] for number, name in enumerate(NAMES)}
-        scores = save(snapshot(raw=None, values=SCORES_OF_THE_HERD, decided=decided), folder / "state")
+        scores = save(snapshot(raw=None, values=HERD, decided=decided), folder / "state")
         night = {"start": "2099-11-24T20:00:00+01:00", "end": "2099-11-24T20:15:00+01:00"}
         made.write(
             "config/maintenance.yaml",

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.journal.record import appended, new_record
-from tests.integration.preview.gitfleet import GitFleet
-from tests.integration.preview.herd import SCORES, herd_fleet
+from tests.integration.preview.gitfleet import HERD, GitFleet, herd_fleet
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Value, answer_of, matrix
 
@@ -21,9 +20,9 @@ def _history(folder: Path, *, hours: float = 4) -> Path:
     """For an hour c1 is the best cluster, then the scores are those of a herd."""
 
     def score(name: str) -> Value:
-        return lambda at: float(90 if name == "c1" and at < START + HOUR else SCORES[name])
+        return lambda at: float(90 if name == "c1" and at < START + HOUR else HERD[name])
 
-    values = {("cpu", name): score(name) for name in SCORES}
+    values = {("cpu", name): score(name) for name in HERD}
     path = folder / "scores.json"
     path.write_bytes(answer_of(matrix(values, start=START, end=START + hours * HOUR, step=60)))
     return path
@@ -58,7 +57,7 @@ def test_a_herd_spreads_when_it_sees_the_load_of_others(tmp_path: Path) -> None:
     head = _head(fleet, history)
     assert {each["paced"]["movesWithout"] for each in head["placements"].values()} == {1}
     found = _last(head)
-    free = [value - 3 * (found[name] - 20 * (name == "c1")) for name, value in SCORES.items()]
+    free = [value - 3 * (found[name] - 20 * (name == "c1")) for name, value in HERD.items()]
     assert max(free) - min(free) < 6, "another move would gain nothing"
     assert found["c2"] < 5
     assert found["c3"] >= 1
@@ -137,7 +136,7 @@ def _journal(folder: Path, *, count: int) -> tuple[Path, Path]:
 
         return free
 
-    values = {("cpu", name): score(name) for name in SCORES}
+    values = {("cpu", name): score(name) for name in HERD}
     path = folder / "scores.json"
     end = START + 4 * HOUR * count + HOUR
     path.write_bytes(answer_of(matrix(values, start=START, end=end, step=60)))

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.integration.hubverbs.conftest import Run, Serve
-from tests.integration.preview.gitfleet import SET
-from tests.integration.preview.herd import NAMES, SCORES, herd_fleet
+from tests.integration.preview.gitfleet import HERD, NAMES, SET, herd_fleet
 from tests.support.hubobjects import Object, cluster, decision, paced, paced_moves, placement, score, scorer
 
 NOW = datetime.now(UTC)
@@ -29,9 +28,9 @@ WAITING = {
 def herd(*moves: Object) -> list[Object]:
     """The hub of the herd, with this ConfigMap."""
     return [
-        *(cluster(name, **{SET: "fleet"}) for name in SCORES),
+        *(cluster(name, **{SET: "fleet"}) for name in HERD),
         scorer("cpu"),
-        *(score(name, "cpu", value, now=NOW) for name, value in SCORES.items()),
+        *(score(name, "cpu", value, now=NOW) for name, value in HERD.items()),
         *(paced(placement(name, "cpu"), demand=2) for name in NAMES),
         *(decision(name, "c1") for name in NAMES),
         *moves,

@@ -17,5 +17,5 @@ def scores(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
+def run() -> Run:
+    return Run()

@@ -1,4 +1,4 @@
-"""A small fleet repository in a real git repository, and the state of its hub as a snapshot."""
+"""A small fleet in a git repository, and the state of its hub; and a herd: twenty applications on c1."""
 
 import json
 import subprocess
@@ -7,15 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from gitops_dsf.cli.main import main
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import files
-from tests.support import fleets, yamlfast
-from tests.support.outputs import check_output
+from tests.support import fleets, rendering, yamlfast
+from tests.support.commandline import gitops_dsf
 
 SET = "cluster.open-cluster-management.io/clusterset"
 FLEET = {
@@ -38,24 +35,15 @@ def cluster(name: str, region: str) -> dict[str, Any]:
 
 
 def scorer(name: str, *, query: str = "avg(up)", **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
-        "kind": "DynamicScorer",
-        "metadata": {"name": name},
-        "spec": {
-            "description": name,
-            "configURL": "http://api.scoring.svc:8000/config",
-            "configSyncMode": "None",
-            "source": {
-                "type": "Prometheus",
-                "host": "http://prometheus:9090",
-                "params": {"query": query, "range": 600, "step": 60},
-            },
-            "scoring": {"host": "http://api.scoring.svc:8000", "params": {"name": name, "interval": 60}},
-            "scoreRange": RANGE,
-            **spec,
-        },
+    host, params = "http://api.scoring.svc:8000", {"query": query, "range": 600, "step": 60}
+    base = {
+        "description": name,
+        "configURL": f"{host}/config",
+        "source": {"type": "Prometheus", "host": "http://prometheus:9090", "params": params},
+        "scoring": {"host": host, "params": {"name": name, "interval": 60}},
+        "scoreRange": RANGE,
     }
+    return rendering.scorer(name, **base | spec)
 
 
 def application(
@@ -64,25 +52,14 @@ def application(
     placement: dict[str, Any] = {"numberOfClusters": count, "clusterSets": ["fleet"]}
     if region:
         placement["clusterSelector"] = {"matchLabels": {"region": region}}
-    return {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "ScoredApplication",
-        "metadata": {"name": name},
-        "spec": {
-            "application": {
-                "source": {
-                    "repoURL": "https://git.example.com/apps.git",
-                    "path": name,
-                    "targetRevision": "main",
-                },
-                "destinationNamespace": name,
-            },
-            "placement": placement,
-            "scores": [{"scorer": item} for item in scorers],
-            "stickiness": 0,
-            **spec,
-        },
+    source = {"repoURL": "https://git.example.com/apps.git", "path": name, "targetRevision": "main"}
+    base = {
+        "application": {"source": source, "destinationNamespace": name},
+        "placement": placement,
+        "scores": [{"scorer": item} for item in scorers],
+        "stickiness": 0,
     }
+    return rendering.application(name, **base | spec)
 
 
 class GitFleet:
@@ -142,11 +119,8 @@ def snapshot(
     resource: str = "cpu",
 ) -> Snapshot:
     """The hub's state: raw scores mapped by RANGE, and who is where."""
-    published = (
-        values
-        if values is not None
-        else {name: int(1 + score * 0.99) for name, score in (raw or RAW).items()}
-    )
+    mapped = {name: int(1 + score * 0.99) for name, score in (raw or RAW).items()}
+    published = mapped if values is None else values
     seen = datetime.now(UTC).replace(microsecond=0) - age
     return Snapshot(
         origin="test",
@@ -179,24 +153,19 @@ def save(state: Snapshot, folder: Path) -> Path:
 
 
 class Run:
-    """Runs a verb in this process and keeps what it printed."""
+    """Runs a verb and keeps what it told people."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
+    err = ""
 
     def __call__(self, *arguments: str | Path, code: int = 0) -> str:
         """Standard output of a verb that must end with `code`."""
-        self._capsys.readouterr()
-        ended = main([str(item) for item in arguments])
-        printed = self._capsys.readouterr()
-        self.err = printed.err
-        assert ended == code, (ended, printed.out, printed.err)
-        return printed.out
+        done = gitops_dsf(*arguments)
+        self.err = done.stderr
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        return done.stdout
 
     def json(self, *arguments: str | Path, code: int = 0) -> Any:
-        printed = self(*arguments, "-o", "json", code=code)
-        check_output([*map(str, arguments), "-o", "json"], printed)
-        return json.loads(printed)
+        return json.loads(self(*arguments, "-o", "json", code=code))
 
     def compared(self, fleet: GitFleet, *arguments: str | Path, base: str = "main", code: int = 0) -> Any:
         """The comparison of the working tree with a base."""
@@ -205,3 +174,31 @@ class Run:
     def shown(self, fleet: GitFleet, *arguments: str | Path) -> str:
         """What `diff` says of the working tree against main."""
         return self("diff", fleet.path, "--base", "main", *arguments)
+
+
+HERD: Mapping[str, int] = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
+NAMES = tuple(f"app-{number:02}" for number in range(20))
+PACE = {"concurrent": 2, "arrivalsPerCluster": 1}
+
+
+def herd_app(name: str, *, demand: int = 5, stickiness: int = 100, **spec: Any) -> dict[str, Any]:
+    """An application that ranks by what is free."""
+    found = application(name, **{"stickiness": stickiness, **spec})
+    found["spec"]["scores"] = [{"scorer": "cpu", **({"demand": demand} if demand else {})}]
+    return found
+
+
+def herd_fleet(folder: Path, *, pace: Mapping[str, Any] | None = PACE, **app: Any) -> GitFleet:
+    """The repository, committed."""
+    fleet = GitFleet(folder)
+    fleet.write("gitops-dsf.yaml", settings(**({} if pace is None else {"pace": dict(pace)})))
+    fleet.write("clusters/fleet.yaml", *(cluster(name, "eu") for name in HERD), FLEET)
+    fleet.write("scorers/cpu.yaml", scorer("cpu"))
+    fleet.write("apps/guestbook.yaml", *(herd_app(name, **app) for name in NAMES))
+    fleet.commit("herd")
+    return fleet
+
+
+def herd_hub(values: Mapping[str, int] = HERD, *, on: str = "c1") -> Snapshot:
+    """The hub: all applications on one cluster."""
+    return snapshot(raw=None, values=values, decided={name: [on] for name in NAMES})

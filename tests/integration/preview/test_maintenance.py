@@ -6,8 +6,17 @@ from typing import Any
 
 import pytest
 
-from tests.integration.preview.gitfleet import FLEET, GitFleet, Run, cluster, save, snapshot
-from tests.integration.preview.herd import NAMES, herd_app, herd_fleet
+from tests.integration.preview.gitfleet import (
+    FLEET,
+    NAMES,
+    GitFleet,
+    Run,
+    cluster,
+    herd_app,
+    herd_fleet,
+    save,
+    snapshot,
+)
 
 PACE = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 600}
 NIGHT = {"start": "2099-11-24T20:00:00+01:00", "end": "2099-11-25T04:00:00+01:00"}

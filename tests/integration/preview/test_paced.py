@@ -6,8 +6,21 @@ from typing import Any
 
 import pytest
 
-from tests.integration.preview.gitfleet import GitFleet, Run, application, save, scorer, settings, snapshot
-from tests.integration.preview.herd import NAMES, PACE, SCORES, herd_app, herd_fleet, herd_hub
+from tests.integration.preview.gitfleet import (
+    HERD,
+    NAMES,
+    PACE,
+    GitFleet,
+    Run,
+    application,
+    herd_app,
+    herd_fleet,
+    herd_hub,
+    save,
+    scorer,
+    settings,
+    snapshot,
+)
 
 DEMAND = 2
 REVERSED = {"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}
@@ -38,7 +51,7 @@ def test_a_herd_moves_in_waves_and_ends_evenly(tmp_path: Path, run: Run) -> None
     assert waves[0] == [("argocd/app-00", "c1", "c2")]
     assert ("argocd/app-03", "c1", "c3") in waves[2]
     assert all(len(wave) <= 2 and len({target for *_, target in wave}) == len(wave) for wave in waves)
-    left = Counter(SCORES)
+    left = Counter(HERD)
     for _, source, target in (move for wave in waves for move in wave):
         left[source] += DEMAND
         left[target] -= DEMAND
@@ -52,7 +65,7 @@ def test_a_herd_moves_in_waves_and_ends_evenly(tmp_path: Path, run: Run) -> None
 def test_what_has_no_decision_is_placed_at_once(tmp_path: Path, run: Run) -> None:
     """A snapshot without decisions does not look like a fleet at rest."""
     fleet = herd_fleet(tmp_path / "fleet")
-    hub = save(snapshot(raw=None, values=SCORES, decided={}), tmp_path / "hub")
+    hub = save(snapshot(raw=None, values=HERD, decided={}), tmp_path / "hub")
     text = run("simulate", fleet.path, "--paced", "--scores", hub)
     assert "without a decision in this data, so OCM places them at once: argocd/app-00, " in text
 
@@ -176,7 +189,7 @@ def failovers(found: dict[str, Any]) -> dict[str, dict[str, tuple[str | None, st
 def test_refuges_that_are_switched_on_are_shown(tmp_path: Path, run: Run) -> None:
     """Twenty on c2, the best cluster: when it fails, c3 and c4 are used evenly, and c1 not at all."""
     fleet = herd_fleet(tmp_path / "fleet", demand=1)
-    hub = save(herd_hub({**SCORES, "c1": 20, "c2": 90}, on="c2"), tmp_path / "hub")
+    hub = save(herd_hub({**HERD, "c1": 20, "c2": 90}, on="c2"), tmp_path / "hub")
     assert failovers(run.compared(fleet, "--scores", hub)) == {}
     fleet.write("gitops-dsf.yaml", settings(pace=REFUGES))
     found = run.compared(fleet, "--scores", hub)
@@ -192,7 +205,7 @@ def test_refuges_that_are_switched_on_are_shown(tmp_path: Path, run: Run) -> Non
 def test_only_refuges_that_change_are_shown(tmp_path: Path, run: Run) -> None:
     """An application that leaves the pace has none any more, and the others keep theirs."""
     fleet = herd_fleet(tmp_path / "fleet", pace=REFUGES, demand=1)
-    hub = save(herd_hub({**SCORES, "c2": 90, "c3": 80}, on="c2"), tmp_path / "hub")
+    hub = save(herd_hub({**HERD, "c2": 90, "c3": 80}, on="c2"), tmp_path / "hub")
     apps = [herd_app(name, demand=1) for name in NAMES]
     apps[0]["spec"]["moves"] = {"pace": "None"}
     del apps[0]["spec"]["scores"][0]["demand"]

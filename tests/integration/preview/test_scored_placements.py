@@ -6,21 +6,12 @@ from typing import Any
 
 from gitops_dsf.hub.placements import decision_of
 from tests.integration.preview.gitfleet import RANGE, GitFleet, Run, application, save, scorer, snapshot
+from tests.support import rendering
 
 
 def placement(name: str, **spec: Any) -> dict[str, Any]:
-    namespace = spec.pop("namespace", None)
-    return {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "ScoredPlacement",
-        "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
-        "spec": {
-            "placement": {"numberOfClusters": 1, "clusterSets": ["fleet"]},
-            "scores": [{"scorer": "cpu"}],
-            "stickiness": 0,
-            **spec,
-        },
-    }
+    on = {"numberOfClusters": 1, "clusterSets": ["fleet"]}
+    return rendering.placement(name, **{"placement": on, "stickiness": 0} | spec)
 
 
 def follower(name: str, ref: str) -> dict[str, Any]:
