@@ -75,10 +75,6 @@ class Settings:
     waits: Waits = DEFAULT_WAITS
 
     @property
-    def publishes_to_hub(self) -> bool:
-        return self.publish_dir is None and self.verb == "run"
-
-    @property
     def files(self) -> tuple[Path, ...]:
         """Those of the configuration. The hub scorer has two."""
         summaries = self.config_dir / CONFIGMAP_KEY

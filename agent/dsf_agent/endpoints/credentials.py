@@ -167,8 +167,8 @@ class Credentials:
 
     read: Read
     token_file: Path
-    tokens: AccessTokens
     ask: AskTokenServer
+    _tokens: AccessTokens = field(init=False, default_factory=AccessTokens)
     _kept: dict[tuple[str, str], _Kept] = field(init=False, default_factory=dict)
     _locks: dict[tuple[str, str], asyncio.Lock] = field(init=False, default_factory=dict)
     _reads: int = field(init=False, default=0)
@@ -236,14 +236,14 @@ class Credentials:
         client = await self._client(oauth2, after=after)
         try:
             try:
-                return await self.tokens.get(oauth2, client, ask=ask, refused=refused)
+                return await self._tokens.get(oauth2, client, ask=ask, refused=refused)
             except TokenError as error:
                 if not error.client_refused:
                     raise
                 renewed = await self._client(oauth2, after=self._reads)
                 if renewed == client:
                     raise
-                return await self.tokens.get(oauth2, renewed, ask=ask)
+                return await self._tokens.get(oauth2, renewed, ask=ask)
         except TokenError as error:
             msg = f"no access token for the client in Secret {oauth2.client_secret_ref.name!r}: {error}"
             raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
@@ -252,7 +252,14 @@ class Credentials:
         ref = oauth2.client_secret_ref
         keys = ref.client_id_key, ref.client_secret_key
         name, secret = await self._values(ref.name, keys, _Kind.TEXT, after=after)
-        return Client.of(oauth2, name=name, secret=secret)
+        return Client(
+            token_url=oauth2.token_url,
+            name=name,
+            secret=secret,
+            scopes=oauth2.scopes,
+            audience=oauth2.audience,
+            in_body=oauth2.client_authentication == "Body",
+        )
 
     async def _values(self, name: str, keys: Values, kind: _Kind, *, after: int) -> Values:
         """Values of keys of a Secret."""

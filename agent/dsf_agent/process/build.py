@@ -1,7 +1,6 @@
 """Builds the parts that all scorers share, and the stages of each scorer."""
 
 import os
-from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
@@ -26,8 +25,7 @@ from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.results import Score, Scoring
 from dsf_runtime import clock
-from dsf_runtime.access import Access, InCluster, Kubeconfig, runs_in_pod
-from dsf_runtime.oauth2 import AccessTokens
+from dsf_runtime.access import InCluster, Kubeconfig, runs_in_pod
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.publishrule import Rule, stable_fraction
 from dsf_wire.summary import Summary
@@ -43,21 +41,18 @@ class Adapters:
         self.budget = Budget(limit=settings.bytes_in_flight)
         on_hub = settings.clusters_file is not None
         own = "" if on_hub else settings.cluster
-        to_hub = _access(settings, settings.hub_kubeconfig, in_pod=on_hub and settings.publishes_to_hub)
-        self.hub = self._server(to_hub)
+        in_pod = on_hub and settings.publish_dir is None and settings.verb == "run"
+        self.hub = self._server(settings.hub_kubeconfig, in_pod=in_pod)
         if self.hub is not None:
             self.metrics.watch_hub_offset(self.hub.clock)
         if self.hub is not None and on_hub and settings.spoke_kubeconfig is None:
             # The hub scorer's Secrets are on the hub.
             self.spoke: ApiServer | None = self.hub
         else:
-            self.spoke = self._server(
-                _access(settings, settings.spoke_kubeconfig, in_pod=runs_in_pod(os.environ))
-            )
+            self.spoke = self._server(settings.spoke_kubeconfig, in_pod=runs_in_pod(os.environ))
         self.credentials = Credentials(
             read=reader(self.spoke, namespace=settings.namespace),
             token_file=settings.token_file,
-            tokens=AccessTokens(),
             ask=token_server(self.transport),
         )
         self.cluster = Cluster(server=self.spoke, wait_seconds=settings.limits.total_seconds)
@@ -76,9 +71,13 @@ class Adapters:
                 delay_seconds=settings.waits.prune,
             )
 
-    def _server(self, load: Callable[[], Access] | None) -> ApiServer | None:
-        timeout = self.settings.waits.hub
-        return None if load is None else ApiServer(load=load, timeout_seconds=timeout)
+    def _server(self, kubeconfig: Path | None, *, in_pod: bool) -> ApiServer | None:
+        """An API server by its kubeconfig, else by the pod's account."""
+        if kubeconfig is None and not in_pod:
+            return None
+        own = InCluster(token_file=self.settings.token_file)
+        load = Kubeconfig(path=kubeconfig).load if kubeconfig is not None else own.load
+        return ApiServer(load=load, timeout_seconds=self.settings.waits.hub)
 
     def _store_of(self, cluster: str) -> ScoreStore:
         on_hub = self.settings.clusters_file is not None
@@ -145,10 +144,3 @@ class Adapters:
             metrics=metrics,
             trigger=trigger,
         )
-
-
-def _access(settings: Settings, kubeconfig: Path | None, *, in_pod: bool) -> Callable[[], Access] | None:
-    """How to reach an API server: by its kubeconfig, else by the pod's account."""
-    if kubeconfig is not None:
-        return Kubeconfig(path=kubeconfig).load
-    return InCluster(token_file=settings.token_file).load if in_pod else None

@@ -23,7 +23,7 @@ from dsf_agent.endpoints.credentials import (
     source_auth,
 )
 from dsf_agent.errors import AgentError, Reason
-from dsf_runtime.oauth2 import AccessTokens, Client
+from dsf_runtime.oauth2 import Client
 from dsf_wire.summary import (
     NEEDS_NEWER_AGENT,
     BasicAuth,
@@ -76,7 +76,7 @@ def kept_of(read: Read, *, token_file: Path = Path("nowhere")) -> Credentials:
     async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
         raise AssertionError(client, trust)
 
-    return Credentials(read=read, token_file=token_file, tokens=AccessTokens(), ask=ask)
+    return Credentials(read=read, token_file=token_file, ask=ask)
 
 
 async def token_of(kept: Credentials, *, refused: bool = False) -> str:
