@@ -3,10 +3,13 @@
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from dsf_runtime.access import Access
+from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support.apiserver import TOKEN, ApiServer
+from tests.support.hubobjects import ARGOCD
 
 
 @dataclass(kw_only=True)
@@ -32,6 +35,17 @@ class ObjectHub(ApiServer):
         """The way to this server."""
         trust = ssl.create_default_context()
         return Access(host=self.url, trust=trust, authorization=f"Bearer {token}", proxy=None)
+
+    def decide(self, placement: str, *clusters: str, **metadata: Any) -> None:
+        """The only page of a decision in the namespace of Argo CD."""
+        self.put(
+            "placementdecisions",
+            f"{placement}-decision-1",
+            namespace=ARGOCD,
+            kind="PlacementDecision",
+            metadata={"labels": {PLACEMENT_LABEL: placement}, **metadata},
+            status={"decisions": [{"clusterName": name, "reason": ""} for name in clusters]},
+        )
 
     def events(self, reason: str) -> list[str]:
         """Messages in the order of writing."""

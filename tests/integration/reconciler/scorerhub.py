@@ -15,7 +15,6 @@ from tests.support.hubobjects import ARGOCD, HUB
 from tests.support.objecthub import ObjectHub
 
 NAMESPACE = HUB
-PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 LONG_AGO = "2020-01-01T00:00:00Z"
 OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
@@ -87,14 +86,7 @@ class ScorerHub(ObjectHub):
         policy = {"mode": "Exact", "configurations": [{"scoreCoordinate": coordinate, "weight": 10}]}
         if self.get("placements", name, namespace=ARGOCD) is None:
             self.put("placements", name, namespace=ARGOCD, spec={"prioritizerPolicy": policy, **spec})
-        decisions = [{"clusterName": cluster, "reason": ""} for cluster in decided.split()]
-        self.put(
-            "placementdecisions",
-            f"{name}-decision-1",
-            namespace=ARGOCD,
-            metadata={"labels": {PLACEMENT_LABEL: name}},
-            status={"decisions": decisions},
-        )
+        self.decide(name, *decided.split())
 
     def condition(self, scorer: str, kind: str = "Scored") -> tuple[str, str, str]:
         item = self.get("dynamicscorers", scorer, namespace=NAMESPACE)

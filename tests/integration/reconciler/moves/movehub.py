@@ -18,12 +18,7 @@ from tests.integration.reconciler.replica import from_now
 from tests.support.objecthub import ObjectHub
 
 NAMESPACE = "argocd"
-SETS, APPLICATIONS, PLACEMENTS, DECISIONS = (
-    "applicationsets",
-    "applications",
-    "placements",
-    "placementdecisions",
-)
+SETS, APPLICATIONS, PLACEMENTS = "applicationsets", "applications", "placements"
 CLUSTERS = "managedclusters"
 GOOD = {
     "health": {"status": "Healthy"},
@@ -112,13 +107,7 @@ class MoveHub:
     ) -> None:
         """One page, then the status, as OCM does it; `selected` where the status says something else."""
         owners = [{"kind": "Placement", "name": "web", "uid": owner, "controller": True}]
-        self.hub.put(
-            DECISIONS,
-            "web-decision-1",
-            namespace=NAMESPACE,
-            metadata={"labels": {PLACEMENT_LABEL: "web"}, "ownerReferences": owners},
-            status={"decisions": [{"clusterName": name, "reason": ""} for name in clusters]},
-        )
+        self.hub.decide("web", *clusters, ownerReferences=owners)
         count = len(clusters) if selected is None else selected
         status = {"numberOfSelectedClusters": count, "decisionGroups": [{"clusterCount": count}]}
         spec = {"numberOfClusters": wanted}

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from dsf_runtime.clock import monotonic
-from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY, PLACEMENT_LABEL
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY
 from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
 from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.pacing.maintenance import MaintenanceState
@@ -91,7 +91,7 @@ class PaceHub(ObjectHub):
 
     def place(self, name: str, cluster: str, *, refuges: bool = False) -> None:
         """A paced Placement that has decided for a cluster."""
-        self.decision(name, [cluster])
+        self.decide(name, cluster)
         term = Term(RESOURCE, RESOURCE, 1, demand=self.demand)
         ranking = PacedRanking((term,), steady=0, refuges=refuges)
         policy = exact((f"{RESOURCE}/{RESOURCE}", 1), (f"{MOVES_SCORE}/{ARGOCD}/{name}", 10), ("Steady", 10))
@@ -102,16 +102,6 @@ class PaceHub(ObjectHub):
             kind="Placement",
             metadata={"annotations": {PACE_ANNOTATION: msgspec.json.encode(ranking).decode()}},
             spec={"numberOfClusters": 1, "prioritizerPolicy": policy},
-        )
-
-    def decision(self, name: str, clusters: list[str]) -> None:
-        self.put(
-            "placementdecisions",
-            f"{name}-decision-1",
-            namespace=ARGOCD,
-            kind="PlacementDecision",
-            metadata={"labels": {PLACEMENT_LABEL: name}},
-            status={"decisions": [{"clusterName": cluster, "reason": ""} for cluster in clusters]},
         )
 
     def where(self, name: str) -> str:
@@ -167,7 +157,7 @@ class PaceHub(ObjectHub):
                 if feasible:
                     self._check_move(f"{namespace}/{name}", source, target)
                 self.moved.append((name, source, target))
-                self.decision(name, sorted(verdict.chosen))
+                self.decide(name, *sorted(verdict.chosen))
                 self._measure(source, +self.demand)
                 self._measure(target, -self.demand)
 
