@@ -1,11 +1,12 @@
-"""What `diff` warns of: rendered/argocd, which Argo CD does not apply, and rights that are new: agents that
-may read nodes and pods, and pods that may push metrics.
-"""
+"""What `diff` warns of: rendered/argocd, which people apply, rights that are new, and credentials."""
 
+from typing import Any
+
+import pytest
 import yaml
 
 from tests.integration.preview.gitfleet import GitFleet, Run, scorer, settings
-from tests.integration.preview.test_scored_placements import placement
+from tests.integration.preview.test_surroundings import placement
 from tests.support.rendering import metric_source
 
 
@@ -36,21 +37,21 @@ def test_an_application_that_goes_is_named(fleet: GitFleet, run: Run) -> None:
     )
 
 
-PARAMS = {"query": "cpu_available_ratio", "range": 600, "step": 60}
+FREE = {"query": "cpu_available_ratio", "range": 600, "step": 60}
 
 
 def test_agents_that_may_read_pods_for_the_first_time_are_named_once(fleet: GitFleet, run: Run) -> None:
     """A second such scorer changes nothing."""
     fleet.write(
         "scorers/free.yaml",
-        scorer("free", source={"type": "Kubernetes", "params": {"query": PARAMS["query"]}}),
+        scorer("free", source={"type": "Kubernetes", "params": {"query": FREE["query"]}}),
     )
     words = "may read all nodes and pods for the first time (scorer free): "
     assert words in run.shown(fleet)
     fleet.commit("count pods")
     fleet.write(
         "scorers/more.yaml",
-        scorer("more", source={"type": "Kubernetes", "params": {"query": PARAMS["query"]}}),
+        scorer("more", source={"type": "Kubernetes", "params": {"query": FREE["query"]}}),
     )
     assert "may read all nodes" not in run.shown(fleet)
 
@@ -62,7 +63,7 @@ def test_only_clusters_with_such_a_variant_are_named(fleet: GitFleet, run: Run) 
         {"host": "https://prometheus.monitoring.svc"},
     )
     fleet.write("config/sources.yaml", source)
-    fleet.write("scorers/free.yaml", scorer("free", source={"ref": "platform", "params": PARAMS}))
+    fleet.write("scorers/free.yaml", scorer("free", source={"ref": "platform", "params": FREE}))
     text = run.shown(fleet)
     (line,) = (line.strip() for line in text.splitlines() if "may read all nodes and pods" in line)
     assert line == (
@@ -93,3 +94,92 @@ def test_pods_that_may_push_for_the_first_time_are_named_once(fleet: GitFleet, r
     allow(fleet, "otel", "apps")
     text = run.shown(fleet)
     assert "pods of apps may push OpenTelemetry metrics for the first time" in text
+
+
+PARAMS = {"query": "avg(up)", "range": 600, "step": 60}
+TOKEN = {"tokenSecretRef": {"name": "prometheus-token", "key": "token"}}
+
+
+def asking(
+    name: str, host: str, auth: dict[str, Any], *, scoring: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    source = {"type": "Prometheus", "host": host, "params": PARAMS, "auth": auth}
+    return scorer(name, source=source, **({"scoring": scoring} if scoring else {}))
+
+
+@pytest.fixture
+def used(fleet: GitFleet) -> GitFleet:
+    fleet.write("scorers/cpu.yaml", asking("cpu", "https://prometheus.example.com", TOKEN))
+    fleet.commit("with a token")
+    return fleet
+
+
+def test_added_scorers_show_what_they_send_where(used: GitFleet, run: Run) -> None:
+    """Also of each variant of a source, and of OAuth2. A Secret that was in use is a concern elsewhere."""
+    scoring = {
+        "host": "http://api.scoring.svc",
+        "params": {"name": "more", "interval": 60},
+        "auth": {"serviceAccountToken": True},
+    }
+    oauth2 = {"tokenURL": "https://login.example.com/token", "clientSecretRef": {"name": "prometheus-token"}}
+    auth = {"oauth2": oauth2, "clientCertificateSecretRef": {"name": "pair"}}
+    used.write(
+        "scorers/more.yaml",
+        asking("more", "https://collector.example.net", TOKEN, scoring=scoring),
+        asking("oauth", "https://thanos.monitoring.svc", auth),
+        scorer("varied", source={"ref": "platform", "params": PARAMS}),
+    )
+    source = metric_source(
+        "platform",
+        {
+            "clusterSelector": {"matchLabels": {"region": "eu"}},
+            "host": "https://own.monitoring.svc",
+            "auth": {"serviceAccountToken": True},
+        },
+        {"host": "https://rest.monitoring.svc", "auth": {"tokenSecretRef": {"name": "t", "key": "k"}}},
+    )
+    used.write("config/sources.yaml", source)
+    text = run.shown(used)
+    client = "the client secret in Secret prometheus-token"
+    token = "an access token of the client in Secret prometheus-token"
+    for line in (
+        "- sends the token in Secret prometheus-token to https://collector.example.net (source)",
+        "- sends the token of the agent's pod to http://api.scoring.svc (scoring)",
+        "collector.example.net gets the token in Secret prometheus-token for the first time (scorer more)",
+        "- sends the token of the agent's pod to https://own.monitoring.svc (source)",
+        "- sends the token in Secret t to https://rest.monitoring.svc (source)",
+        f"- sends {client} to https://login.example.com (source)",
+        f"- sends {token} to https://thanos.monitoring.svc (source)",
+        "- sends the client certificate in Secret pair to https://thanos.monitoring.svc (source)",
+        f"login.example.com gets {client} for the first time (scorer oauth)",
+    ):
+        assert line in text
+    more, oauth, _ = run.compared(used)["scorers"]
+    sent = {"section": "source", "kind": "token", "secret": "prometheus-token"}
+    assert {**sent, "to": "https://collector.example.net"} in more["credentials"]
+    kinds = {one["kind"] for one in oauth["credentials"]}
+    assert kinds == {"client secret", "access token", "client certificate"}
+    assert "sends the token in Secret prometheus" in run.shown(used, "-o", "markdown")
+
+
+def test_what_the_reconciler_sends_to_pages_is_shown(used: GitFleet, run: Run) -> None:
+    """When it gets the Secret, though no scorer changed, and when the page is elsewhere."""
+    scoring = {
+        "host": "http://api.scoring.svc:8000",
+        "params": {"name": "cpu", "interval": 60},
+        "auth": {"tokenSecretRef": {"name": "api", "key": "token"}},
+    }
+    used.write("scorers/cpu.yaml", scorer("cpu", scoring=scoring))
+    used.commit("with a token for the API")
+    given = {"configCredentials": ["api"]}
+    used.write("gitops-dsf.yaml", settings(reconciler=given))
+    assert "- sends the token in Secret api to http://api.scoring.svc (configURL)" in run.shown(used)
+    used.commit("with the Secret for the reconciler")
+    used.write(
+        "scorers/cpu.yaml", scorer("cpu", scoring=scoring, configURL="https://pages.example.com/config")
+    )
+    assert "pages.example.com gets" not in run.shown(used)
+    used.write("gitops-dsf.yaml", settings(reconciler=given, allowedTokenHosts=["pages.example.com"]))
+    text = run.shown(used)
+    assert "- sends the token in Secret api to https://pages.example.com (configURL)" in text
+    assert "pages.example.com gets the token in Secret api for the first time (scorer cpu)" in text

@@ -1,12 +1,14 @@
-"""What a Placement depends on beside its own text: inventory, cluster sets, bindings, other Placements, the
-existence of scores.
-"""
+"""What a Placement depends on beside its own text, who follows a decision, and other namespaces."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
+from gitops_dsf.hub.placements import decision_of
 from tests.integration.preview.gitfleet import (
+    RANGE,
     RAW,
     SET,
     GitFleet,
@@ -17,8 +19,7 @@ from tests.integration.preview.gitfleet import (
     scorer,
     snapshot,
 )
-from tests.support import yamlfast
-from tests.support.hubobjects import placement
+from tests.support import hubobjects, rendering, yamlfast
 
 OCM = "cluster.open-cluster-management.io"
 
@@ -78,7 +79,7 @@ def test_the_sets_that_ocm_makes_itself(fleet: GitFleet, scores: Path, run: Run)
 def test_bindings_of_the_hub_count_beside_those_of_the_repository(
     fleet: GitFleet, tmp_path: Path, run: Run
 ) -> None:
-    raw = placement("raw", "cpu", namespace="other")
+    raw = hubobjects.placement("raw", "cpu", namespace="other")
     del raw["spec"]["clusterSets"]
     fleet.write("apps/raw.yaml", {"apiVersion": f"{OCM}/v1beta1", **raw})
     where = save(snapshot(), tmp_path / "hub")
@@ -92,3 +93,72 @@ def test_bindings_of_the_hub_count_beside_those_of_the_repository(
     (where / "bindings.yaml").write_text(yaml.safe_dump_all(bindings))
     [verdict] = run.json(*arguments)["placements"]
     assert (verdict["clusterSets"], verdict["ranked"]) == (["fleet"], ["eu-1"])
+
+
+def placement(name: str, **spec: Any) -> dict[str, Any]:
+    on = {"numberOfClusters": 1, "clusterSets": ["fleet"]}
+    return rendering.placement(name, **{"placement": on, "stickiness": 0} | spec)
+
+
+def follower(name: str, ref: str) -> dict[str, Any]:
+    found = application(name)
+    for field in ("scores", "stickiness"):
+        del found["spec"][field]
+    found["spec"]["placement"] = {"ref": ref}
+    return found
+
+
+def lower_is_better() -> dict[str, Any]:
+    return scorer("cpu", scoreRange={**RANGE, "outputMin": 100, "outputMax": 1})
+
+
+def test_a_shared_decision_moves_every_application_that_follows_it(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    followers = (follower(name, "frontends") for name in ("web", "shop"))
+    fleet.write("apps/shared.yaml", placement("frontends"), *followers)
+    fleet.commit("shared")
+    fleet.write("scorers/cpu.yaml", lower_is_better())
+    found = run.compared(fleet, "--scores", scores)
+    assert [(move["application"], move["followers"], move["to"]) for move in found["moves"]] == [
+        ("argocd/frontends", ["shop", "web"], ["us-1"]),
+        ("argocd/guestbook", ["guestbook"], ["us-1"]),
+    ]
+    text = run.shown(fleet, "--scores", scores)
+    assert "| `argocd/frontends (shop, web)` | eu-1 | us-1 |" in text
+    assert "- **3 applications move**\n" in text
+
+
+def test_a_decision_for_other_consumers_is_no_application(fleet: GitFleet, scores: Path, run: Run) -> None:
+    fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
+    fleet.commit("training")
+    fleet.write("scorers/cpu.yaml", lower_is_better())
+    text = run.shown(fleet, "--scores", scores)
+    assert "| `kueue-system/training` | eu-1 | us-1 |" in text
+    assert "- **1 application moves, 1 decision for other consumers changes**\n" in text
+
+
+def test_an_application_that_changes_to_a_shared_placement_says_so(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    fleet.write("apps/guestbook.yaml", placement("frontends"), follower("guestbook", "frontends"))
+    moves = run.compared(fleet, "--scores", scores)["moves"]
+    assert [(move["application"], move["to"]) for move in moves] == [
+        ("argocd/frontends", ["eu-1"]),
+        ("argocd/guestbook", []),
+    ]
+    assert moves[1]["reason"] == "the Placement is removed; guestbook follows argocd/frontends now"
+
+
+def test_stickiness_counts_the_decision_of_its_own_namespace(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    """A decision of the same name in another namespace belongs to another Placement."""
+    fleet.write("apps/training.yaml", placement("training", namespace="kueue-system", stickiness=100))
+    hub = snapshot(decided={"training": ["us-1"]})
+    own = decision_of(
+        namespace="kueue-system", name="training-decision-1", placement="training", clusters=("eu-2",)
+    )
+    folder = save(replace(hub, decisions=(*hub.decisions, own)), tmp_path / "hub")
+    text = run("explain", "training", "eu-2", fleet.path, "--scores", folder)
+    assert "kueue-system/training, cluster eu-2: selected" in text

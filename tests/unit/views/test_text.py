@@ -1,7 +1,33 @@
-"""Changed fields as people name them."""
+"""Text of others in Markdown that a forge renders, and changed fields as people name them."""
 
+import pytest
+
+from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.markdown import value_text
 from gitops_dsf.views.preview.scorers import FieldChange, field_changes
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("eu -> us", "eu → us"),
+        ("two\nlines", "two lines"),
+        ("ask @everyone", "ask @\u200beveryone"),
+        ("a|b", "a\\|b"),
+        ("R&D &lt;b&gt; &#64;all", "R\\&D \\&lt;b\\&gt; \\&\\#64;all"),
+        ("<img src=x>", "\\<img src=x\\>"),
+        ("[text](https://example.com)", "\\[text\\](https://example.com)"),
+    ],
+)
+def test_text_is_no_markup(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("portal", "`portal`"), ("a`b", "`` a`b ``"), ("a\nb", "`a b`"), ("``", "``` `` ```")]
+)
+def test_a_code_span_ends_where_it_should(text: str, shown: str) -> None:
+    assert code(text) == shown
 
 
 def term(name: str, weight: int) -> dict[str, object]:
