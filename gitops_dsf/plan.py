@@ -87,7 +87,6 @@ def summarise(scorer: EffectiveScorer) -> Summary:
 
 
 def cluster_label(authored: ClusterLabel) -> summary.ClusterLabel:
-    """A cluster label in the wire format."""
     return msgspec.convert(authored.model_dump(exclude_none=True), summary.ClusterLabel)
 
 

@@ -95,12 +95,10 @@ class SafeFolder:
         self._at(path).unlink(missing_ok=True)
 
     def remove_empty(self, folder: str) -> None:
-        """Deletes a folder if it is empty."""
         with contextlib.suppress(OSError):
             self._at(folder).rmdir()
 
     def _at(self, path: str, *, make: bool = False) -> Path:
-        """The path from the working directory."""
         folder = path.rpartition("/")[0]
         if folder not in self._checked:
             where = self._root / folder

@@ -150,7 +150,6 @@ _NONE: Final = FleetRepositorySpec(git=Git(url="https://example.com/fleet.git"))
 
 
 def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
-    """Applies locks and computes the target clusters of each scorer."""
     locks = {item.name: item for item in declared.locks}
     inventory = ClusterInventory(
         clusters={item.name: item.value for item in declared.clusters},

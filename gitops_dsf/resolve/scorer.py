@@ -66,7 +66,6 @@ class EffectiveScorer:
 
     @property
     def position(self) -> Position:
-        """Where its name is written."""
         return self.declared.position
 
     @property
@@ -94,7 +93,6 @@ class EffectiveScorer:
         return document.at(path)
 
     def in_query(self, offset: int) -> Position:
-        """The position of a character of the query."""
         document, path = self.place("source.params.query")
         return document.inside(path, offset)
 

@@ -20,7 +20,6 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 def masked_clusters(mask: Mask, inventory: ClusterInventory) -> frozenset[str]:
-    """Names of the clusters that a mask matches."""
     selector = None if mask.cluster_selector is None else mask.cluster_selector.compiled
     return named_by_mask(inventory.labels, name=mask.cluster_name, selector=selector)
 
@@ -70,7 +69,6 @@ def clusters_with_agents(scorers: Iterable[EffectiveScorer], inventory: ClusterI
 
 
 def window_of(spec: MaintenanceSpec) -> Window:
-    """When it is open."""
     written = spec.schedule
     if written is not None:
         return Weekly(tuple(written.days), written.opens, written.closes, written.zone)

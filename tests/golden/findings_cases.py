@@ -283,19 +283,16 @@ def _names() -> Iterator[tuple[str, Documents]]:
 
 
 def _masks() -> Iterator[tuple[str, Documents]]:
-    for text in (
-        "{clusterName: '*', scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}",
-        "{clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}, {clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}",
-        "{clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}, {clusterSelector: {}, scoreName: '*'}",
-        "{clusterSelector: {matchLabels: {env: prd}}, scoreName: '*'}",
-        "{clusterName: xyz, scoreName: cpu_score}",
-        "{clusterName: prod1, scoreName: cpu_score}",
-        "{clusterName: 'x*', scoreName: cpu_score}",
-        "{clusterName: prod-1, scoreName: 'x*'}",
-        "{clusterName: prod-1, scoreName: xyz}",
-        "{clusterName: prod-1, scoreName: cpu}",
-        "{clusterName: prod-1, scoreName: cpu_scor}",
-    ):
+    for text in listed("""
+        {clusterName: '*', scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}
+        {clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}, {clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}
+        {clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}, {clusterSelector: {}, scoreName: '*'}
+        {clusterSelector: {matchLabels: {env: prd}}, scoreName: '*'}
+        {clusterName: xyz, scoreName: cpu_score} | {clusterName: prod1, scoreName: cpu_score}
+        {clusterName: 'x*', scoreName: cpu_score} | {clusterName: prod-1, scoreName: 'x*'}
+        {clusterName: prod-1, scoreName: xyz} | {clusterName: prod-1, scoreName: cpu}
+        {clusterName: prod-1, scoreName: cpu_scor}
+    """):
         yield from around(
             f"masks {text}",
             "of an unknown fleet",
@@ -379,14 +376,10 @@ def _selectors() -> Iterator[tuple[str, Documents]]:
 
 
 def _labels() -> Iterator[tuple[str, Documents]]:
-    for key in (
-        "argocd.argoproj.io/hook",
-        "Argocd.argoproj.io/hook",
-        "argocd.argoproj.io/sync-wave",
-        "example.com/a",
-        "a b",
-        "''",
-    ):
+    for key in listed("""
+        argocd.argoproj.io/hook | Argocd.argoproj.io/hook | argocd.argoproj.io/sync-wave | example.com/a | a b
+        ''
+    """):
         for field in ("labels", "annotations"):
             new = f"{field}: {{{key}: '1'}}"
             yield f"scorer with {new}", {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, {new}}}")}
@@ -523,14 +516,11 @@ def _targets() -> Iterator[tuple[str, Documents]]:
             clusters=cluster("kueue"),
             apps=SHARED.replace("{name: shared}", f"{{name: shared, namespace: {name}}}"),
         )
-    for rules in (
-        "clusterSets: [edge]",
-        "clusterSets: [edg]",
-        "clusterSets: [globl, defalt]",
-        "clusterSets: [global, default]",
-        "clusterSelector: {matchLabels: {env: x}}",
-        "clusterSets: [edge], clusterSelector: {matchLabels: {env: x}}",
-    ):
+    for rules in listed("""
+        clusterSets: [edge] | clusterSets: [edg] | clusterSets: [globl, defalt]
+        clusterSets: [global, default] | clusterSelector: {matchLabels: {env: x}}
+        clusterSets: [edge], clusterSelector: {matchLabels: {env: x}}
+    """):
         text = app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, {rules}}}")
         yield f"application with {rules}", {"apps": text, "clusters": both(CLUSTER, SET)}
         yield case(
@@ -728,17 +718,14 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
         yield f"generator {fields}", {"apps": generator(fields)}
     for kinds in (("matrix",), ("merge",), ("matrix", "merge"), ("merge", "matrix", "matrix"), ("clusters",)):
         yield f"generator in {kinds}", {"apps": nested(kinds)}
-    for rest in (
-        "goTemplate: true",
-        "syncPolicy: {applicationsSync: create-only}",
-        "syncPolicy: {preserveResourcesOnDeletion: true}",
-        "syncPolicy: {preserveResourcesOnDeletion: false}",
-        "syncPolicy: 3",
-        "syncPolicy: {applicationsSync: 3}",
-        "syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {project: {{.x}}}'",
-        'syncPolicy: {applicationsSync: create-update}, templatePatch: \'spec: {x: 1, "project": "{{.x}}"}\'',
-        "syncPolicy: {applicationsSync: create-update}, templatePatch: 3",
-    ):
+    for rest in listed("""
+        goTemplate: true | syncPolicy: {applicationsSync: create-only}
+        syncPolicy: {preserveResourcesOnDeletion: true} | syncPolicy: {preserveResourcesOnDeletion: false}
+        syncPolicy: 3 | syncPolicy: {applicationsSync: 3}
+        syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {project: {{.x}}}'
+        syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {x: 1, "project": "{{.x}}"}'
+        syncPolicy: {applicationsSync: create-update}, templatePatch: 3
+    """):
         yield f"ApplicationSet with {rest}", {"apps": generator(f"{CONFIG}, {LABELS}", rest)}
     for old, new in (
         ("project: a", "project: '{{.x}}'"),
@@ -1133,14 +1120,11 @@ def _agents() -> Iterator[tuple[str, Documents]]:
         rollout = f"agent: {{rollout: [{entries}]}}"
         yield rollout, {"settings": settings(rollout)}
         yield f"{rollout} without digests", {"settings": settings(rollout, digests)}
-    for fields in (
-        "tolerations: [{value: 'yes'}]",
-        "nodeSelector: {kubernetes.io/os: 'linux,arm'}",
-        "nodeSelector: {a//b: x}",
-        "imagePullSecrets: [a, b, a]",
-        "resources: {requests: {memory: 0.5Gi}, limits: {memory: 500M}}",
-        "resources: {limits: {memory: 64Mi}}",
-    ):
+    for fields in listed("""
+        tolerations: [{value: 'yes'}] | nodeSelector: {kubernetes.io/os: 'linux,arm'}
+        nodeSelector: {a//b: x} | imagePullSecrets: [a, b, a]
+        resources: {requests: {memory: 0.5Gi}, limits: {memory: 500M}} | resources: {limits: {memory: 64Mi}}
+    """):
         for section in ("agent", "hubScorer", "reconciler"):
             yield f"{section} with {fields}", {"settings": settings(f"{section}: {{{fields}}}")}
         rollout = f"agent: {{rollout: [{{clusterSelector: {{}}, {fields}}}]}}"

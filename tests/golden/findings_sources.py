@@ -280,14 +280,11 @@ def _without_an_api() -> Iterator[tuple[str, Documents]]:
         a * b | avg(a) + avg(b) | label_replace(avg(a), 'x', 'y', 'z', '')
     """):
         quoted = query.replace("'", "''")
-        for more in (
-            "scoreAggregation: Last",
-            "scoreAggregation: Mean",
-            "scoreDestination: None",
-            "scoreDimensionFormat: ''",
-            "scoreDimensionFormat: '${meta}'",
-            "scoreDimensionFormat: '${pod};${node}'",
-        ):
+        for more in listed("""
+            scoreAggregation: Last | scoreAggregation: Mean | scoreDestination: None
+            scoreDimensionFormat: '' | scoreDimensionFormat: '${meta}'
+            scoreDimensionFormat: '${pod};${node}'
+        """):
             yield case(
                 f"no API: {query}, {more or 'as it is'}",
                 scorers=below(more, asked(quoted)) if more else asked(quoted),

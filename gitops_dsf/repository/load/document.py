@@ -187,7 +187,6 @@ class Document:
         return ((*path, index) for index in range(len(found) if isinstance(found, list) else 0))
 
     def has(self, path: Path) -> bool:
-        """Whether a path exists in the document."""
         return value_at(self.data, path, _ABSENT) is not _ABSENT
 
     def walk(self, path: Path) -> tuple[Node, ScalarNode | None, bool]:

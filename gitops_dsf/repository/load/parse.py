@@ -137,7 +137,6 @@ class Constructor:
         self._path: list[str | int] = []
 
     def construct(self, node: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
-        """Returns the plain data of a node."""
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         if node.tag:

@@ -51,7 +51,6 @@ _NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010
 
 
 def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
-    """Explains a libyaml error."""
     if isinstance(error, str):
         return _reader_error(error, text)
     # Without a last line break, libyaml names the line behind the end.

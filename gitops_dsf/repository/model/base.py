@@ -120,7 +120,6 @@ class LabelSelector(Authored):
         return Selector.of(self.match_labels, terms)
 
     def matches(self, labels: Labels) -> bool:
-        """Whether labels match."""
         return self.compiled.matches(labels)
 
 
@@ -190,7 +189,6 @@ class Ruled(Authored):
 
 
 def rules_of(model: str) -> tuple[Rule, ...]:
-    """The rules of a model, by its name."""
     pending = [Ruled]
     while pending:
         ruled = pending.pop()
@@ -201,7 +199,6 @@ def rules_of(model: str) -> tuple[Rule, ...]:
 
 
 def exactly_one(first: str, second: str, message: str) -> Rule:
-    """A rule that one of two fields is written."""
     one, other = to_camel(first), to_camel(second)
     return Rule(
         message=message,

@@ -48,12 +48,10 @@ class Item(Generic[T_co]):
 
     @property
     def name(self) -> str:
-        """metadata.name."""
         return self.document.name
 
     @property
     def position(self) -> Position:
-        """Where metadata.name is written."""
         return self.document.position
 
     def at(self, *path: str | int) -> Position:
@@ -61,7 +59,6 @@ class Item(Generic[T_co]):
         return self.document.at(path)
 
     def inside(self, path: Path, offset: int) -> Position:
-        """Where a character of a string value is written."""
         return self.document.inside(path, offset)
 
 
@@ -107,5 +104,4 @@ class Declared:
 
     @property
     def carried(self) -> tuple[CarriedItem, ...]:
-        """Every object that is copied into the output."""
         return (*self.placements, *self.application_sets)

@@ -177,5 +177,4 @@ def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Diale
 
 
 def explains(dialect: Dialect, path: Path) -> bool:
-    """Whether the dialect already explains a mistake at this path."""
     return any(path[: len(place)] == place for place in (dialect.path, *dialect.replaces))

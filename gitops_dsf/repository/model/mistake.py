@@ -188,7 +188,6 @@ def _addition(model: type[BaseModel], path: Path) -> str:
 
 
 def _describe(model: type[BaseModel], path: Path) -> str:
-    """The field's description."""
     owner = model_at(model, path[:-1])
     if owner is None or not path:
         return ""

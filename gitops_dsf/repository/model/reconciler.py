@@ -209,5 +209,4 @@ class Reconciler(Authored):
 
     @property
     def uses_git(self) -> bool:
-        """Whether anything is pushed."""
         return bool(self.proposals.kinds) or self.state.enabled or self.journal.enabled

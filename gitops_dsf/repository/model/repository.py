@@ -64,7 +64,6 @@ def placeholder_url(name: str) -> str:
 
 
 def mebibytes(quantity: str) -> int:
-    """The number of MiB."""
     return int(quantity[:-2]) * (1024 if quantity.endswith("Gi") else 1)
 
 

@@ -121,7 +121,6 @@ class Auth(Ruled):
 
 
 def sends_token(auth: Auth | None) -> bool:
-    """Whether a bearer token is sent."""
     return auth is not None and (
         auth.token_secret_ref is not None or auth.service_account_token or auth.oauth2 is not None
     )

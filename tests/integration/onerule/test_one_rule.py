@@ -149,12 +149,12 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServ
         assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="endless") == 1
 
 
-@pytest.mark.parametrize(("interval", "ttl"), [(60, 900), (200, 2000)])
-async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
-    pages: PageServer, status: Status, interval: int, ttl: int
+@pytest.mark.parametrize(("interval", "ttl", "grace"), [(5, 900, 120), (200, 2000, 400)])
+async def test_expiry_and_grace_follow_the_interval(
+    pages: PageServer, status: Status, interval: int, ttl: int, grace: int
 ) -> None:
-    """A score is expiring in the last quarter of its TTL: just before and just after that begins, both
-    programs say the same.
+    """Just before and just after the last quarter of the TTL begins, and the time ends in which a new cluster
+    misses nothing, both programs say the same.
     """
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
@@ -162,30 +162,19 @@ async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
         assert item is not None
         del item["spec"]["scoreTTLSeconds"]
         hub.joined("c1", "c2")
+        hub.joined("new", created=from_now(60 - grace))
+        hub.joined("old", created=from_now(-grace - 1))
         hub.masks("[]")
         hub.score("c1", seconds=ttl / 4 + 60)
         hub.score("c2", seconds=ttl / 4 - 60)
         await leader.once()
         found = await status(hub)
         assert found["ttlSeconds"] == ttl
-        assert states(found) == {"c1": "fresh", "c2": "expiring"}
-        assert hub.condition("cpu")[2] == "fresh on 2 clusters, about to expire on 1 cluster (c2)"
-
-
-@pytest.mark.parametrize(("interval", "grace"), [(5, 120), (100, 200)])
-async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_over(
-    pages: PageServer, status: Status, interval: int, grace: int
-) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
-        hub.joined("c1")
-        hub.score("c1")
-        hub.joined("new", created=from_now(60 - grace))
-        hub.joined("old", created=from_now(-grace - 1))
-        hub.masks("[]")
-        await leader.once()
-        assert states(await status(hub)) == {"c1": "fresh", "new": "waiting", "old": "missing"}
-        words = "fresh on 1 cluster; missing on 1 cluster (old); not published yet on 1 cluster (new)"
+        assert states(found) == {"c1": "fresh", "c2": "expiring", "new": "waiting", "old": "missing"}
+        words = (
+            "fresh on 2 clusters, about to expire on 1 cluster (c2); missing on 1 cluster (old); not published"
+            " yet on 1 cluster (new)"
+        )
         assert hub.condition("cpu") == ("False", "Missing", words)
 
 
