@@ -172,8 +172,8 @@ async def test_expiry_and_grace_follow_the_interval(
         assert found["ttlSeconds"] == ttl
         assert states(found) == {"c1": "fresh", "c2": "expiring", "new": "waiting", "old": "missing"}
         words = (
-            "fresh on 2 clusters, about to expire on 1 cluster (c2); missing on 1 cluster (old); not published"
-            " yet on 1 cluster (new)"
+            "fresh on 2 clusters, about to expire on 1 cluster (c2); missing on 1 cluster (old); not"
+            " published yet on 1 cluster (new)"
         )
         assert hub.condition("cpu") == ("False", "Missing", words)
 
