@@ -7,7 +7,6 @@ sessions (`console`) stand on pages that a test runs.
 
 import re
 import shlex
-import subprocess
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -20,7 +19,7 @@ import pytest
 from gitops_dsf.cli.main import VERBS, verb_parser
 from gitops_dsf.repository.model.declared import KINDS
 from tests.support import yamlfast
-from tests.support.commandline import gitops_dsf
+from tests.support.commandline import gitops_dsf, output_of
 from tests.support.diagnostics_docs import BASE
 from tests.support.pages import FENCE, PAGES, ROOT, TARGETS, Block, anchors, blocks, name
 
@@ -50,9 +49,8 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_comments_cite_what_is_in_the_repository() -> None:
     """A file may name pages that it deals with itself: it quotes them, or redirects into them."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     wrong = []
-    for path in listed.splitlines():
+    for path in output_of("git", "ls-files", cwd=ROOT).splitlines():
         if path.endswith(CODE) and not path.startswith(NOT_OURS) and (ROOT / path).is_file():
             text = (ROOT / path).read_text("utf-8")
             for found in CITED.finditer(text):

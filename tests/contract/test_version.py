@@ -4,13 +4,13 @@ them all.
 
 import re
 import shutil
-import subprocess
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
+from tests.support.commandline import output_of
 from tools import version
 
 ROOT = Path(__file__).parents[2]
@@ -35,15 +35,13 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / path).is_file():
             (target / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / path, target / path)
-    subprocess.run(["git", "init", "--quiet", target], check=True)
-    subprocess.run(["git", "add", "--all"], cwd=target, check=True)
+    output_of("git", "init", "--quiet", target)
+    output_of("git", "add", "--all", cwd=target)
     return target
 
 
 def tracked(root: Path) -> list[str]:
-    return subprocess.run(
-        ["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True
-    ).stdout.split("\0")[:-1]
+    return output_of("git", "ls-files", "-z", cwd=root).split("\0")[:-1]
 
 
 def saying(root: Path, wanted: str) -> set[str]:

@@ -18,7 +18,7 @@ from gitops_dsf.cli.scaffold import repo_template, scaffold
 from gitops_dsf.views.preview.markdown import MARKER
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
-from tests.support.commandline import gitops_dsf
+from tests.support.commandline import gitops_dsf, output_of
 from tests.support.githubserver import BOT, NAME, OWNER, PERSON, GitHubServer, Pull
 from tests.support.gitlab import GitLabServer
 
@@ -121,16 +121,8 @@ def gitlab() -> Iterator[GitLabServer]:
 def run_job(job: list[str], folder: Path, programs: Path, variables: Mapping[str, str]) -> str:
     """Runs the commands of a job as the shell of a runner does. What it installs is installed already."""
     script = "\n".join(line for line in job if not line.startswith(("pip install", "git config --global")))
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script],
-        cwd=folder,
-        env={**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **variables}
+    return output_of("bash", "-e", "-o", "pipefail", "-c", script, cwd=folder, environ=environment)
 
 
 def workflow_job(folder: Path, name: str) -> tuple[list[str], dict[str, str]]:

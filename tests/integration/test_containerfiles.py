@@ -8,7 +8,6 @@ wheels, because no index has them.
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import main
+from tests.support.commandline import output_of
 from tools import release, version
 from tools.release import ROOT, uv
 
@@ -39,17 +39,11 @@ class Podman:
     folder: Path
 
     def __call__(self, *words: str | Path) -> str:
-        return run("podman", "--cgroup-manager=cgroupfs", "--runtime=runc", *words)
+        return output_of("podman", "--cgroup-manager=cgroupfs", "--runtime=runc", *words)
 
     def start(self, image: str, *words: str, program: Sequence[str] = (), options: Sequence[str] = ()) -> str:
         entry = ["--entrypoint", json.dumps(list(program))] if program else []
         return self("run", *CONFINED, *LIMITS, *options, *entry, image, *words)
-
-
-def run(*command: str | Path) -> str:
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@ that write nothing.
 """
 
 import re
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -14,7 +13,7 @@ from gitops_dsf import __version__
 from gitops_dsf.cli.scaffold import TEMPLATE_NAME, default_name, scaffold
 from gitops_dsf.errors import RepositoryError, UsageError
 from tests.support import yamlfast
-from tests.support.commandline import gitops_dsf
+from tests.support.commandline import gitops_dsf, output_of
 
 ROOT = Path(__file__).parents[2]
 URL = "https://git.internal/platform/emea.git"
@@ -223,9 +222,7 @@ def test_the_wheel_holds_the_whole_template(wheels: Path) -> None:
     inside = {
         name.removeprefix(prefix) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(prefix)
     }
-    listed = subprocess.run(
-        ["git", "ls-files", "repo-template"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    listed = output_of("git", "ls-files", "repo-template", cwd=ROOT)
     outside = {line.removeprefix("repo-template/") for line in listed.splitlines()}
     assert {
         "on-request/github/.github/workflows/gitops-dsf.yaml",
@@ -259,15 +256,7 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
         f"for step in {steps!r}:\n"
         "    if cli.main(step) != 0: sys.exit(f'this failed: {step}')\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    output_of(sys.executable, "-I", "-c", script, cwd=tmp_path)
     assert (tmp_path / "fleet" / "rendered" / "INVENTORY").is_file()
     assert {path.name for path in (tmp_path / "schemas").iterdir()} >= {
         path.name for path in (ROOT / "schemas").iterdir() if path.is_dir()

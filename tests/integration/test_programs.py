@@ -4,10 +4,10 @@ installs.
 """
 
 import os
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -16,7 +16,7 @@ from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.errors import UsageError
 from tests.support import hubobjects
 from tests.support.apiserver import serving
-from tests.support.commandline import gitops_dsf
+from tests.support.commandline import gitops_dsf, output_of, program
 
 pytestmark = pytest.mark.real_time  # every verb is a process
 
@@ -61,10 +61,7 @@ def fleet(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root.parent / "hub.yaml").write_text(CLUSTER)
 
     def git(*words: str, given: str = "") -> str:
-        done = subprocess.run(
-            ["git", *words], cwd=root, input=given, capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
+        return output_of("git", *words, cwd=root, stdin=given).strip()
 
     git("init", "--quiet")
     git("add", "--all")
@@ -91,17 +88,9 @@ def test_a_verb_that_asks_somebody_names_its_extra(
     assert "needs: pip install 'gitops-dsf[live]'" in done.stderr
 
 
-def run(programs: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(programs: Path, *words: str, folder: Path) -> CompletedProcess[str]:
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(
-        ["gitops-dsf", *words],
-        cwd=folder,
-        env=environment,
-        executable=programs / "gitops-dsf",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return program(programs / "gitops-dsf", *words, cwd=folder, environ=environment)
 
 
 def test_init_takes_the_wheels(wheels: Path, tmp_path: Path) -> None:
@@ -133,10 +122,9 @@ def test_a_folder_without_the_wheels_is_refused_before_anything_is_written(tmp_p
     ],
 )
 def test_a_verb_with_extras(fleet: Path, command: str, code: int, said: str) -> None:
-    words = [sys.executable, "-m", "gitops_dsf", *command.split()]
     with serving(hubobjects.hub_with(hubobjects.fleet(now=datetime.now(UTC)))) as hub:
         hub.kubeconfig(fleet.parent / "kubeconfig")
-        done = subprocess.run(words, cwd=fleet, capture_output=True, text=True, timeout=120, check=False)
+        done = program(sys.executable, "-m", "gitops_dsf", *command.split(), cwd=fleet)
     assert done.returncode == code, done.stdout + done.stderr
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr

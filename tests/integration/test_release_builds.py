@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import yamlfast
-from tests.support.commandline import gitops_dsf
+from tests.support.commandline import gitops_dsf, output_of, program
 from tools import release as command
 from tools import version
 from tools.release import ROOT, source_date
@@ -42,7 +42,7 @@ def test_two_builds_are_equal(builds: tuple[Path, Path]) -> None:
 
 
 def test_the_checksums_are_those_of_the_files(builds: tuple[Path, Path]) -> None:
-    subprocess.run(["sha256sum", "--check", "--strict", command.SUMS], cwd=builds[0], check=True)
+    output_of("sha256sum", "--check", "--strict", command.SUMS, cwd=builds[0])
     lines = (builds[0] / command.SUMS).read_text("ascii").splitlines()
     assert len(lines) == len(list(builds[0].iterdir())) - 1
 
@@ -50,29 +50,25 @@ def test_the_checksums_are_those_of_the_files(builds: tuple[Path, Path]) -> None
 def test_the_index_takes_the_metadata(builds: tuple[Path, Path]) -> None:
     """PyPI refuses a README that it cannot show."""
     files = [*builds[0].glob("*.whl"), *builds[0].glob("*.tar.gz")]
-    subprocess.run([UV, "tool", "run", "twine", "check", "--strict", *files], check=True)
+    output_of(UV, "tool", "run", "twine", "check", "--strict", *files)
 
 
 def test_an_sdist_gives_the_wheel_of_the_release(builds: tuple[Path, Path], tmp_path: Path) -> None:
     """Away from the checkout, with nothing but the sdist."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(source_date())}
     for sdist in builds[0].glob("*.tar.gz"):
-        subprocess.run(
-            [
-                UV,
-                *("build", "--quiet", "--no-config", "--wheel", "--no-build-isolation"),
-                *("--python", sys.executable, "--out-dir", tmp_path, sdist),
-            ],
+        output_of(
+            *(UV, "build", "--quiet", "--no-config", "--wheel", "--no-build-isolation"),
+            *("--python", sys.executable, "--out-dir", tmp_path, sdist),
             cwd=tmp_path,
-            env=environment,
-            check=True,
+            environ=environment,
         )
     made = {path.name: path.read_bytes() for path in tmp_path.glob("*.whl")}
     assert made == {path.name: path.read_bytes() for path in builds[0].glob("*.whl")}
 
 
 @pytest.mark.parametrize(
-    ("wanted", "program"),
+    ("wanted", "name"),
     [
         ("gitops-dsf", "gitops-dsf"),
         ("gitops-dsf-agent", "gitops-dsf-agent"),
@@ -80,21 +76,18 @@ def test_an_sdist_gives_the_wheel_of_the_release(builds: tuple[Path, Path], tmp_
     ],
 )
 def test_pip_installs_from_the_folder(
-    builds: tuple[Path, Path], tmp_path: Path, wanted: str, program: str
+    builds: tuple[Path, Path], tmp_path: Path, wanted: str, name: str
 ) -> None:
     """Our distributions come from the folder, what they need from the index."""
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    output_of(sys.executable, "-m", "venv", tmp_path / "venv")
     python = tmp_path / "venv/bin/python"
     pinned = f"{wanted}=={version.current(ROOT)}"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--find-links", builds[0], pinned], check=True)
-    said = subprocess.run(
-        [tmp_path / "venv/bin" / program, "--version"], check=True, capture_output=True, text=True
-    ).stdout
-    assert version.current(ROOT) in said
+    output_of(python, "-m", "pip", "install", "--quiet", "--find-links", builds[0], pinned)
+    assert version.current(ROOT) in output_of(tmp_path / "venv/bin" / name, "--version")
     if wanted == "gitops-dsf":
         fleet = tmp_path / "fleet"
         for words in (["init", fleet], ["render", fleet]):
-            subprocess.run([tmp_path / "venv/bin/gitops-dsf", *words], check=True, capture_output=True)
+            output_of(tmp_path / "venv/bin/gitops-dsf", *words)
 
 
 class Job:
@@ -103,7 +96,7 @@ class Job:
     def __init__(self, folder: Path, origin: Path, forge: str) -> None:
         self.origin, self.forge = origin, forge
         self.clone = folder / "clone"
-        subprocess.run([sys.executable, "-m", "venv", folder / "image"], check=True)
+        output_of(sys.executable, "-m", "venv", folder / "image")
         kept = ("PIP_", "SSL_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
         self.environment = {
             **{name: value for name, value in os.environ.items() if name.startswith(kept)},
@@ -117,16 +110,9 @@ class Job:
         """Runs the commands of a job of the pipeline file, in a clone at a revision. Returns its output."""
         git("clone", "--quiet", "--no-checkout", *depth, f"file://{self.origin}", self.clone)
         git("checkout", "--quiet", "--detach", revision, cwd=self.clone)
-        ran = subprocess.run(
-            ["/bin/sh", "-e", "-c", "\n".join(self._commands(name))],
-            cwd=self.clone,
-            env={**self.environment, **variables},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
+        script = "\n".join(self._commands(name))
+        environment = {**self.environment, **variables}
+        return output_of("/bin/sh", "-e", "-c", script, cwd=self.clone, environ=environment)
 
     def _commands(self, name: str) -> list[str]:
         if self.forge == "gitlab":
@@ -137,10 +123,7 @@ class Job:
 
 
 def git(*words: str | Path, cwd: Path | None = None) -> str:
-    identity = ("-c", "user.name=A Person", "-c", "user.email=person@example.com")
-    done = subprocess.run(["git", *identity, *words], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (words, done.stderr)
-    return done.stdout.strip()
+    return output_of("git", *words, cwd=cwd).strip()
 
 
 @pytest.mark.parametrize(("forge", "more"), [("github", []), ("gitlab", ["--hashes"])])
@@ -204,7 +187,7 @@ def test_the_first_push_of_a_fresh_fleet_is_green(
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What pre-commit and forges make of a tag: the committed files."""
     target = tmp_path_factory.mktemp("clone")
-    subprocess.run(["git", "clone", "--quiet", ROOT, target], check=True)
+    git("clone", "--quiet", ROOT, target)
     return target
 
 
@@ -213,43 +196,28 @@ def fleet(tmp_path: Path) -> Path:
     """A new fleet repository in git."""
     assert gitops_dsf("init", "fleet", "--with", "pre-commit", cwd=tmp_path).returncode == 0
     fleet = tmp_path / "fleet"
-    for words in (["init", "--quiet"], ["add", "--all"]):
-        subprocess.run(["git", *words], cwd=fleet, check=True)
+    git("init", "--quiet", cwd=fleet)
     return fleet
 
 
-def test_pre_commit_runs_the_hooks_of_the_repository(clone: Path, fleet: Path, tmp_path: Path) -> None:
+def pre_commit(fleet: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    git("add", "--all", cwd=fleet)
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(fleet.parent / "home"), **variables}
+    tool = (UV, "tool", "run", "--from", "pre-commit", "pre-commit")
+    return program(*tool, *words, "--all-files", cwd=fleet, environ=environment)
+
+
+def test_pre_commit_runs_the_hooks_of_the_repository(clone: Path, fleet: Path) -> None:
     (fleet / "scorers/bad.yaml").write_text("kind: [\n")
-    subprocess.run(["git", "add", "--all"], cwd=fleet, check=True)
-    words = [UV, "tool", "run", "--from", "pre-commit", "pre-commit", "try-repo", clone]
-    ran = subprocess.run(
-        [*words, "gitops-dsf-validate", "--all-files"],
-        cwd=fleet,
-        env={**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = pre_commit(fleet, "try-repo", clone, "gitops-dsf-validate")
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "\nscorers/bad.yaml:" in ran.stdout
 
 
 def test_the_hooks_of_a_new_repository_run_what_its_pipelines_install(
-    fleet: Path, pipeline_programs: Path, tmp_path: Path
+    fleet: Path, pipeline_programs: Path
 ) -> None:
     assert gitops_dsf("render", cwd=fleet).returncode == 0
-    subprocess.run(["git", "add", "--all"], cwd=fleet, check=True)
-    ran = subprocess.run(
-        [UV, *("tool", "run", "--from", "pre-commit", "pre-commit", "run", "--all-files")],
-        cwd=fleet,
-        env={
-            **os.environ,
-            "PATH": f"{pipeline_programs}{os.pathsep}{os.environ['PATH']}",
-            "PRE_COMMIT_HOME": str(tmp_path / "home"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = pre_commit(fleet, "run", PATH=f"{pipeline_programs}{os.pathsep}{os.environ['PATH']}")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.count("Passed") == 3

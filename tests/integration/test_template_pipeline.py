@@ -11,7 +11,7 @@ from gitops_dsf.ci.publish import HELPER
 from gitops_dsf.cli.scaffold import scaffold
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
-from tests.support.commandline import gitops_dsf
+from tests.support.commandline import gitops_dsf, output_of
 
 SOURCES = "main"
 RENDERED = "gitops-dsf-rendered"
@@ -59,15 +59,12 @@ def fleet(tmp_path: Path) -> Fleet:
 
 
 def test_git_gets_the_push_token_from_its_variable() -> None:
-    asked = subprocess.run(
-        ["git", "-c", "credential.helper=", "-c", f"credential.helper={HELPER}", "credential", "fill"],
-        input="protocol=https\nhost=gitlab.test\n\n",
-        env={"PATH": os.environ["PATH"], "GITOPS_DSF_PUSH_TOKEN": "glpat-s3cret$x %s"},
-        capture_output=True,
-        text=True,
-        check=True,
+    asked = output_of(
+        *("git", "-c", "credential.helper=", "-c", f"credential.helper={HELPER}", "credential", "fill"),
+        stdin="protocol=https\nhost=gitlab.test\n\n",
+        environ={"PATH": os.environ["PATH"], "GITOPS_DSF_PUSH_TOKEN": "glpat-s3cret$x %s"},
     )
-    assert asked.stdout.endswith("username=gitops-dsf\npassword=glpat-s3cret$x %s\n")
+    assert asked.endswith("username=gitops-dsf\npassword=glpat-s3cret$x %s\n")
 
 
 def branch_mode(fleet: Fleet) -> None:

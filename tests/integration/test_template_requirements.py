@@ -9,6 +9,7 @@ import pytest
 
 from gitops_dsf import __version__
 from gitops_dsf.cli.scaffold import scaffold
+from tests.support.commandline import program
 
 ROOT = Path(__file__).parents[2]
 HASHED = "repo-template/on-request/hashes/requirements.txt"
@@ -40,9 +41,7 @@ def install(fleet: Path) -> subprocess.CompletedProcess[str]:
     ours = [line for number, line in enumerate(lines) if "gitops-dsf" in lines[number - 1] + line]
     (fleet / "ours.txt").write_text("\n".join(["--find-links wheels", *ours]) + "\n", "utf-8")
     words = ("-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", "installed")
-    return subprocess.run(
-        [sys.executable, *words, "-r", "ours.txt"], cwd=fleet, capture_output=True, text=True, check=False
-    )
+    return program(sys.executable, *words, "-r", "ours.txt", cwd=fleet)
 
 
 def test_every_line_has_a_hash(fleet: Path) -> None:

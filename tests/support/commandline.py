@@ -41,3 +41,28 @@ def gitops_dsf(
     if code != USAGE:
         check_output(command, said[0])
     return subprocess.CompletedProcess(["gitops-dsf", *command], code, stdout=said[0], stderr=said[1])
+
+
+def program(
+    *words: str | Path, cwd: Path | None = None, environ: Mapping[str, str] | None = None, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program as a process. `environ` is its whole environment. Its exit code is not judged."""
+    return subprocess.run(
+        list(map(str, words)),
+        cwd=cwd,
+        env=environ,
+        input=stdin,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+def output_of(
+    *words: str | Path, cwd: Path | None = None, environ: Mapping[str, str] | None = None, stdin: str = ""
+) -> str:
+    """The output of a process, which must succeed."""
+    done = program(*words, cwd=cwd, environ=environ, stdin=stdin)
+    assert done.returncode == 0, f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}"
+    return done.stdout

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.hub.controlplane.gitrepository import git
 from tests.support import yamlfast
 from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
@@ -105,9 +106,8 @@ def _fleet(
 
 
 def _commit(fleet: Path) -> None:
-    who = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-    for words in (["init", "-b", "main"], ["add", "."], [*who, "commit", "-m", "fleet"]):
-        subprocess.run(["git", *words], cwd=fleet, check=True, capture_output=True)
+    for words in (["init", "-b", "main"], ["add", "."], ["commit", "-m", "fleet"]):
+        git(*words, folder=fleet)
 
 
 def _edit(fleet: Path, old: str, new: str) -> None:

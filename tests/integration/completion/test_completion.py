@@ -5,7 +5,6 @@ read is argcomplete's.
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,8 @@ import pytest
 
 from gitops_dsf.cli.main import VERBS, main
 from gitops_dsf.cli.shell_completion import SHELLS
+from tests.hub.controlplane.gitrepository import git
+from tests.support.commandline import output_of, program
 
 Offered = Callable[[str], set[str]]
 
@@ -35,11 +36,8 @@ def offered(tmp_path: Path) -> Offered:
 
     def ask(line: str) -> set[str]:
         command = ["bash", "--norc", "-c", BASH.format(line=shlex.quote(line))]
-        environment = {"PATH": path, "HOME": "/nonexistent"}
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=True
-        )
-        return {candidate.rstrip() for candidate in done.stdout.splitlines() if candidate.strip()}
+        said = output_of(*command, cwd=tmp_path, environ={"PATH": path, "HOME": "/nonexistent"})
+        return {candidate.rstrip() for candidate in said.splitlines() if candidate.strip()}
 
     return ask
 
@@ -64,9 +62,8 @@ def test_folders_for_a_folder_and_parts_for_a_part(offered: Offered, tmp_path: P
 
 def test_names_of_the_repository_and_revisions(offered: Offered, tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "fleet")]) == 0
-    subprocess.run(["git", "init", "--quiet", "--initial-branch=trunk", "fleet"], cwd=tmp_path, check=True)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--allow-empty"]
-    subprocess.run([*git, "--message", "Begin"], cwd=tmp_path / "fleet", check=True)
+    git("init", "--quiet", "--initial-branch=trunk", folder=tmp_path / "fleet")
+    git("commit", "--quiet", "--allow-empty", "--message", "Begin", folder=tmp_path / "fleet")
     for link in ("apps", "clusters", "scorers", ".git"):
         (tmp_path / link).symlink_to(tmp_path / "fleet" / link)
     assert offered("gitops-dsf explain gue") == {"guestbook"}
@@ -88,9 +85,7 @@ def test_the_code_is_for_the_shell_and_names_the_program(
     code = capsys.readouterr().out
     assert "gitops-dsf" in code
     assert code.endswith("\n")
-    program = shutil.which(shell)
-    if program is not None:
-        done = subprocess.run(
-            [program, "-n"], input=code, capture_output=True, text=True, timeout=120, check=False
-        )
+    found = shutil.which(shell)
+    if found is not None:
+        done = program(found, "-n", stdin=code)
         assert (done.returncode, done.stderr) == (0, "")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from demo.programs import Programs, Stop
 from gitops_dsf.errors import GitopsDsfError
+from tests.support.commandline import output_of, program
 
 ARGUMENTS = ("-m", "demo", "--fast")
 ROOT = Path(__file__).parents[3]
@@ -109,10 +111,7 @@ def test_a_backtest_decides_the_demo_again(told: Told) -> None:
 
 
 def test_what_is_left_can_be_explored(told: Told, warm_programs: Path) -> None:
-    def ran(*arguments: str | Path) -> str:
-        answer = subprocess.run(arguments, cwd=told.out / "fleet", capture_output=True, text=True, check=True)
-        return answer.stdout
-
+    ran = partial(output_of, cwd=told.out / "fleet")
     assert ran("git", "status", "--porcelain") == ""
     assert "Let prices count" in ran("git", "log", "--oneline")
     chosen = told.history["observations"][-1]["chosen"][0]
@@ -123,7 +122,7 @@ def test_what_is_left_can_be_explored(told: Told, warm_programs: Path) -> None:
     )
     assert len(named) == 4
     for line in named:
-        subprocess.run(line.split(), cwd=ROOT, capture_output=True, check=True)
+        output_of(*line.split(), cwd=ROOT)
 
 
 def test_ctrl_c_leaves_no_process(tmp_path: Path, warm_programs: Path) -> None:
@@ -157,7 +156,6 @@ def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, warm_programs: Path) -> None:
     (tmp_path / "work").write_text("mine")
-    command = [warm_programs / "python", *ARGUMENTS, "--out", tmp_path]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    answer = program(warm_programs / "python", *ARGUMENTS, "--out", tmp_path, cwd=ROOT)
     assert (answer.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["work"])
     assert "no demo made it" in answer.stderr

@@ -1,7 +1,6 @@
 """gitops-dsf install: what it checks first, what it applies, and what it waits for."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from gitops_dsf.schema.crd import crds
 from gitops_dsf.views.doctor.facts import Finding, State
 from tests.integration.installation.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
+from tests.support.commandline import output_of
 from tests.support.hubobjects import ARGOCD, HUB
 
 APPLIED = [
@@ -175,8 +175,7 @@ def test_an_error_that_passes_is_none(
 
 
 def git(folder: Path, *arguments: str) -> None:
-    name = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", "-C", str(folder), *name, *arguments], check=True, capture_output=True)
+    output_of("git", "-c", "init.defaultBranch=main", *arguments, cwd=folder)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from gitops_dsf import __version__
 from gitops_dsf.cli.main import VERBS, main
 from gitops_dsf.cli.scaffold import scaffold
+from tests.support.commandline import output_of, program
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,8 +72,7 @@ print(json.dumps({"pages": pages, "heavy": sorted({"pydantic", "yaml", "httpx"} 
 
 
 def test_help_of_a_verb_teaches_and_has_no_heavy_imports() -> None:
-    result = subprocess.run([sys.executable, "-c", HELP_OF_ALL], capture_output=True, text=True, check=True)
-    told = json.loads(result.stdout)
+    told = json.loads(output_of(sys.executable, "-c", HELP_OF_ALL))
     assert told["pages"].keys() == VERBS.keys()
     for verb, page in told["pages"].items():
         assert f"gitops-dsf {verb}" in page.partition("options:")[2], f"{verb}: an example of what to type"
@@ -104,9 +104,8 @@ def test_validate_and_backtest_import_and_end_without_needless_work(tmp_path: Pa
     rows = [{"metric": labels, "values": [[1_782_864_000, "50"]]}]
     answer = {"status": "success", "data": {"resultType": "matrix", "result": rows}}
     (tmp_path / "history.json").write_text(json.dumps(answer))
-    run = [sys.executable, "-c", LIGHT, str(tmp_path / "fleet"), str(tmp_path / "history.json")]
-    lines = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert lines[-1:] == ["[0, 0] [] quiet"]
+    said = output_of(sys.executable, "-c", LIGHT, tmp_path / "fleet", tmp_path / "history.json")
+    assert said.splitlines()[-1:] == ["[0, 0] [] quiet"]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--help", "validate"], ["--debug", "--help", "render"]])
@@ -128,16 +127,13 @@ def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) 
     """A stand-in verb that fails as a bug would: the table of verbs is data."""
     (tmp_path / "broken_verb.py").write_text("def run(args): return 1 // 0\n")
     run = [sys.executable, "-c", STANDS_IN.format(module="broken_verb"), "zz"]
-    result = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    result = program(*run, cwd=tmp_path)
     assert result.returncode == 3
     assert "Traceback" not in result.stderr
     assert "ZeroDivisionError" in result.stderr
     assert "Please report it" in result.stderr
     assert "https://" not in result.stderr, "no forge has the project yet"
-    assert (
-        "Traceback"
-        in subprocess.run([*run, "--debug"], capture_output=True, text=True, check=False, cwd=tmp_path).stderr
-    )
+    assert "Traceback" in program(*run, "--debug", cwd=tmp_path).stderr
 
 
 def test_an_interruption_is_130(tmp_path: Path) -> None:
@@ -185,10 +181,8 @@ def test_output_is_utf8_in_any_locale_and_for_any_file_name(tmp_path: Path) -> N
         "PYTHONCOERCECLOCALE": "0",
         "PYTHONIOENCODING": "ascii",
     }
-    command = [sys.executable, "-c", ALL_STYLES, str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, check=False, env=environment)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.decode("utf-8").count("Köln") >= len(STYLES)
+    said = output_of(sys.executable, "-c", ALL_STYLES, tmp_path, environ=environment)
+    assert said.count("Köln") >= len(STYLES)
 
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path, warm_programs: Path) -> None:
@@ -196,12 +190,7 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path, warm_programs: 
     (tmp_path / "clusters" / "bad.yaml").write_text(
         "---\n".join(f"kind: K{number}\napiVersion: v1\n" for number in range(3000))
     )
-    result = subprocess.run(
-        ["bash", "-c", f"{warm_programs}/gitops-dsf validate {tmp_path} | head -1"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = program("bash", "-c", f"{warm_programs}/gitops-dsf validate {tmp_path} | head -1")
     assert result.stdout.count("\n") == 1
     assert "Traceback" not in result.stderr
     assert "BrokenPipe" not in result.stderr
@@ -237,14 +226,8 @@ for arguments in (["validate"], ["render"], ["import", "--from", "-"]):
 def test_a_working_directory_that_was_deleted_is_no_bug(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
-    done = subprocess.run(
-        ["sh", "-c", f"rmdir '{gone}' && exec '{sys.executable}' -P -c '{IN_NO_FOLDER}'"],
-        cwd=gone,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = f"rmdir '{gone}' && exec '{sys.executable}' -P -c '{IN_NO_FOLDER}'"
+    done = program("sh", "-c", command, cwd=gone)
     codes = [line for line in done.stdout.splitlines() if line.isdigit()]
     assert len(codes) == 3, done.stderr
     assert set(codes) <= {"1", "2"}, done.stderr
@@ -279,6 +262,5 @@ sys.exit(program.load()())
 
 @pytest.mark.parametrize("name", ["gitops_dsf.cli.main", "argparse", "gitops_dsf.cli.validate", "pydantic"])
 def test_an_interrupt_while_modules_are_read_is_no_traceback(name: str) -> None:
-    code = INTERRUPTED.format(name=name)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = program(sys.executable, "-c", INTERRUPTED.format(name=name))
     assert (done.returncode, done.stderr) == (130, "gitops-dsf: interrupted\n")
