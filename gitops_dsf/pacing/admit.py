@@ -154,21 +154,17 @@ class _Round:
                 waiting.append(obstacle)
                 continue
             moves.append(wish)
-            self._take(wish)
+            move = move_of(wish, self._situation.seconds)
+            self._ledger = self._ledger.adding([move])
+            ranking = self._situation.paced[wish.placement].ranking
+            found = list(shifts_of(move, ranking, now=self._situation.seen))
+            self._shifts += found
+            self._version += bool(found)
         waiting.sort(key=lambda each: (*_order(each.wish), each.wish.placement))
         return Admission(moves=tuple(moves), waiting=tuple(waiting))
 
     def _wish(self, key: str) -> Wish | None:
         return None if self._ledger.of(key) is not None else self._wishes.of(key, self._shifts)
-
-    def _take(self, wish: Wish) -> None:
-        move = move_of(wish, self._situation.seconds)
-        self._ledger = self._ledger.adding([move])
-        ranking = self._situation.paced[wish.placement].ranking
-        found = list(shifts_of(move, ranking, now=self._situation.seen))
-        if found:
-            self._shifts += found
-            self._version += 1
 
     def _obstacle(self, wish: Wish) -> Waiting | None:
         """What the wish waits for; None if it may begin."""
@@ -191,7 +187,7 @@ class _Round:
         if coming >= pace.arrivals_per_cluster:
             message = f"{wish.target} receives {coming} already"
             return Waiting(wish=wish, reason=Reason.ARRIVALS, message=message)
-        ends = [self._measured(each) for each in arrivals if not each.under_way]
+        ends = [each.phase_since + self._settle(each.placement) for each in arrivals if not each.under_way]
         unmeasured = sorted(end for end in ends if situation.seconds < end)
         if coming + len(unmeasured) >= pace.arrivals_per_cluster:
             until = unmeasured[coming + len(unmeasured) - pace.arrivals_per_cluster]
@@ -204,9 +200,6 @@ class _Round:
 
     def _is_full(self) -> bool:
         return self._under_way() >= self._situation.pace.concurrent
-
-    def _measured(self, move: Move) -> float:
-        return move.phase_since + self._settle(move.placement)
 
     def _settle(self, placement: str) -> float:
         """Seconds until scores have measured a move of a Placement."""

@@ -32,10 +32,6 @@ MAX_MESSAGE: Final = 1024
 """Characters of a message that the API server accepts."""
 
 
-class _CountedEvent(msgspec.Struct, frozen=True):
-    count: int = 1
-
-
 class Events:
     """Writes Events into the namespace of their object. Never raises, and never waits for long."""
 
@@ -95,7 +91,8 @@ class Events:
                 raise
             # The answer to the first patch has the count: there is no right to read Events.
             answer = await self._api.merge(f"{path}/{name}", {"lastTimestamp": now})
-            count = msgspec.json.decode(answer, type=_CountedEvent).count + 1
+            counted = msgspec.json.decode(answer, type=dict[str, Any])
+            count = msgspec.convert(counted.get("count", 1), int) + 1
             await self._api.merge(f"{path}/{name}", {"count": count})
             return "counted"
         return "written"

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -74,7 +74,15 @@ class StateBranchController:
         if tip is not None:
             # If the branch moves after this, the push will be refused.
             tip = await clone.fetch(branch)
-            check_names(await clone.names(tip), branch=branch)
+            held = set(await clone.names(tip))
+            foreign = sorted(path for path in held if not _OURS.fullmatch(path))
+            if foreign or MOMENT not in held:
+                what = f"holds {', '.join(foreign[:3])}" if foreign else f"has no {MOMENT}"
+                msg = (
+                    f"branch {branch} {what}, so it is not a snapshot and is not changed; name another branch"
+                    " as reconciler.state.branch"
+                )
+                raise RepositoryError(msg)
             seen_at = await clone.committed_at(tip)
             age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
             self._seen_at = seen_at.timestamp()
@@ -126,19 +134,6 @@ class StateBranchController:
             files[name] = content
             await asyncio.sleep(0)
         return files
-
-
-def check_names(names: Iterable[str], *, branch: str) -> None:
-    """Raises RepositoryError when a branch holds other files than a snapshot's."""
-    held = set(names)
-    foreign = sorted(path for path in held if not _OURS.fullmatch(path))
-    if foreign or MOMENT not in held:
-        what = f"holds {', '.join(foreign[:3])}" if foreign else f"has no {MOMENT}"
-        msg = (
-            f"branch {branch} {what}, so it is not a snapshot and is not changed; name another branch as"
-            " reconciler.state.branch"
-        )
-        raise RepositoryError(msg)
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:

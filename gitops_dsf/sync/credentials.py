@@ -120,7 +120,12 @@ class Credentials:
     async def _token(self, auth: Auth, *, refused: str) -> str:
         if auth.oauth2 is None:
             ref = auth.token_secret_ref
-            return "" if ref is None else await asyncio.to_thread(self._header, ref.name, ref.key)
+            if ref is None:
+                return ""
+            value = (await asyncio.to_thread(self._text, ref.name, ref.key)).strip()
+            if value_fault(value):
+                raise _MissingError(f"key {ref.key!r} of Secret {ref.name!r} holds no value for a header")
+            return value
         client = await asyncio.to_thread(self._client, auth.oauth2)
         trust, missing = await asyncio.to_thread(self._trust, auth.oauth2.ca_config_map_ref, None)
 
@@ -147,12 +152,6 @@ class Credentials:
             audience=oauth2.audience,
             in_body=oauth2.client_authentication == "Body",
         )
-
-    def _header(self, name: str, key: str) -> str:
-        value = self._text(name, key).strip()
-        if value_fault(value):
-            raise _MissingError(f"key {key!r} of Secret {name!r} holds no value for a header")
-        return value
 
     def _text(self, name: str, key: str) -> str:
         try:

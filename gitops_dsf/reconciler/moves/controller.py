@@ -126,7 +126,8 @@ class MoveController:
         self, item: ApplicationSet, copies: tuple[Application, ...], reach: Reachability, now: float
     ) -> MoveState | tuple[CopyVerdict, ...]:
         """The state by the informers, or verdicts when it allows no deletion; none when no copy left."""
-        decided = self._decided(item)
+        decisions = (self._decisions.get(placement) for placement in item.placements)
+        decided = frozenset(name for each in decisions if each is not None for name in each.clusters)
         leaving = [copy for copy in sorted(copies, key=lambda each: each.name) if copy.cluster not in decided]
         if not leaving:
             return ()
@@ -196,12 +197,6 @@ class MoveController:
         self._not_before[uid] = _NotBefore(until=until, why=why, times=times)
         self._at(until)
         return wait(copy, *why)
-
-    def _decided(self, item: ApplicationSet) -> frozenset[str]:
-        decisions = [self._decisions.get(placement) for placement in item.placements]
-        return frozenset(
-            cluster for decision in decisions if decision is not None for cluster in decision.clusters
-        )
 
     def _at(self, moment: float) -> None:
         """Makes the next pass at this time at the latest."""
