@@ -105,12 +105,13 @@ def test_without_scores_only_the_filters_speak(fleet: GitFleet, run: Run) -> Non
     fleet.write("apps/eu.yaml", application("eu", region="eu", onMissingScore="Exclude"))
     text = run("simulate", fleet.path)
     assert text.startswith("no scores given (--scores, --state-branch or --context)\n")
-    assert (
-        "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet; scores choose 1 of them\n" in text
-    )
-    assert "a predicate asks for scores; it is left out here" in text
-    assert "  eligible: eu-1, eu-2\n" in text
-    assert "us-1  Predicate  label region in (eu) does not hold: it is 'us'" in text
+    for line in (
+        "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet; scores choose 1 of them\n",
+        "a predicate asks for scores; it is left out here",
+        "  eligible: eu-1, eu-2\n",
+        "us-1  Predicate  label region in (eu) does not hold: it is 'us'",
+    ):
+        assert line in text
     explained = run("explain", "guestbook", "eu-2", fleet.path)
     assert "it passes the filters; without scores its rank is unknown" in explained
 
@@ -206,8 +207,8 @@ def hub(clusters: Sequence[Object] = ()) -> ApiServer:
 
 def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
     with serving(hub()) as server:
-        config = server.kubeconfig(tmp_path / "kubeconfig")
-        found = run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)
+        asked = ("--context", "hub", "--kubeconfig", server.kubeconfig(tmp_path / "kubeconfig"))
+        found = run.json("simulate", fleet.path, *asked)
         assert ranked(found) == {"eu-2": 60, "only-on-hub": 0, "us-1": 20}
         [verdict] = found["placements"]
         assert verdict["dropped"]["eu-1"]["filter"] == "TaintToleration"
@@ -215,11 +216,9 @@ def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None
         assert found["hub"]["ageSeconds"] <= 60
         pages = [item for item in server.requests if "managedclusters?" in item]
         assert [item.rpartition("&")[2] for item in pages] == [pages[0], "continue=2"]
-        warnings = run.compared(fleet, "--context", "hub", "--kubeconfig", config)["warnings"]
-        assert (
-            "on the hub but not in clusters/: only-on-hub; no scorer runs there, and Placements may select"
-            " them" in warnings
-        )
+        told = "on the hub but not in clusters/: only-on-hub"
+        told += "; no scorer runs there, and Placements may select them"
+        assert told in run.compared(fleet, *asked)["warnings"]
 
 
 def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
@@ -227,11 +226,9 @@ def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Pa
     fleet.commit("in eu")
     moved = [cluster(name, **{SET: "fleet", "region": "us"}) for name in ("eu-1", "us-1")]
     with serving(hub(moved)) as server:
-        config = server.kubeconfig(tmp_path / "kubeconfig")
-        assert ranked(run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)) == {
-            "eu-2": 60
-        }
-        warnings = run.compared(fleet, "--context", "hub", "--kubeconfig", config)["warnings"]
+        asked = ("--context", "hub", "--kubeconfig", server.kubeconfig(tmp_path / "kubeconfig"))
+        assert ranked(run.json("simulate", fleet.path, *asked)) == {"eu-2": 60}
+        warnings = run.compared(fleet, *asked)["warnings"]
         assert "labels on the hub differ from clusters/ for eu-1; decisions follow the hub's" in warnings
 
 

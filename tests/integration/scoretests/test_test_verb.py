@@ -108,20 +108,6 @@ def test_what_runs_publish(fleet: Path, what: str) -> None:
     assert failures(fleet, {"series": given, **GIVEN}, scores(*expected)) == []
 
 
-def test_a_wrong_value_is_shown_with_its_place_and_reason(fleet: Path) -> None:
-    (failure,) = failures(fleet, {"series": [series("0 50")]}, scores(("1m", 51)))
-    assert failure == {
-        "file": "tests/mine.yaml",
-        "line": 16,
-        "column": 14,
-        "subject": "score cpu-headroom on eu-west-1 at 1m",
-        "expected": "51",
-        "got": "50",
-        "reasons": ["last written at 1m: 50", "from 1m on the runs give 50 (raw score 50)"],
-        "explanations": [],
-    }
-
-
 def test_changes_below_the_deadband_wait_for_the_next_renewal(fleet: Path) -> None:
     given = {"series": [series("50 51x30")], **GIVEN}
     assert failures(fleet, given, scores(("5m", 50), ("7m", 51))) == []

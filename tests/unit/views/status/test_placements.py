@@ -97,13 +97,10 @@ def test_a_misconfigured_placement_says_why() -> None:
 
 
 @pytest.mark.parametrize("part", [Part.SCORES, Part.BINDINGS, Part.SETS, Part.CLUSTERS])
-def test_without_what_ocm_reads_the_decision_is_shown_and_nothing_is_foretold(part: Part) -> None:
+def test_without_what_ocm_reads_nothing_is_foretold_or_claimed(part: Part) -> None:
     view = only(fleet(), unread=[part])
     assert (view.decided, view.next, view.flips) == (("cluster1",), None, ())
     assert "not known" in view.note
-
-
-def test_without_decisions_nothing_is_claimed_about_them() -> None:
     view = only(fleet(), unread=[Part.DECISIONS])
     assert (view.decided, view.next, view.settled) == (None, None, True)
 
