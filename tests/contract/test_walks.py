@@ -142,7 +142,7 @@ def fleet(tmp_path: Path) -> Path:
 
 
 def test_the_tests_of_the_preview_page_pass_and_fail_as_shown(fleet: Path) -> None:
-    """tests/hub/test_score_test_queries.py runs the one that needs promtool."""
+    """tests/hub/test_promtool.py runs the one that needs promtool."""
     tests = [block.text for block in blocks(PREVIEW, "yaml") if block.text.startswith("# tests/")]
     tests = [text for text in tests if "metrics:" not in text]
     for text in tests:

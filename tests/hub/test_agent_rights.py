@@ -14,21 +14,19 @@ from dsf_wire.constants import (
     MAX_SCORE_ITEMS,
     SUSPENDED_CONFIGMAP,
 )
-from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
-from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.agents import spoke_agent, wait_for_deployment
-from tests.hub.scenario.clusterdns import ClusterDns
-from tests.hub.scenario.fleet import RESOURCE, SCORING, Fleet, scorer, write_fleet
+from tests.hub.controlplane.waiting import wait_for, wait_until_gone, wait_until_there
+from tests.hub.scenario.agents import cluster_dns, spoke_agent, wait_for_deployment
+from tests.hub.scenario.fleet import RESOURCE, SCORING, new_fleet
 from tests.hub.scenario.headroom import HeadroomApi
 from tests.hub.scenario.installation import Installation, installed
-from tests.hub.scenario.placements import SCORE
+from tests.hub.scenario.placements import SCORE, delete_scores
 
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
-CLUSTERS = ("cluster1", "cluster2")
 SECRET, ELSE = "api-token", "somebody-elses"
 HUB_NAMESPACE = "open-cluster-management"
 SCORES = "cluster.open-cluster-management.io/addonplacementscores"
@@ -52,14 +50,11 @@ class Rights:
 
 @pytest.fixture(scope="module")
 def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -> Iterator[Rights]:
-    fleet = Fleet(repository=git_server.create("rights"), name="rights")
-    write_fleet(fleet, clusters=list(CLUSTERS), secret=SECRET)
     # No metrics needed: this scorer asks the API with nothing but its token.
-    fleet.write("scorers/cpu-headroom.yaml", scorer(secret=SECRET, source={"type": "None"}))
-    fleet.render()
+    fleet = new_fleet(git_server, "rights", secret=SECRET, source={"type": "None"})
     with ExitStack() as stack:
-        installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
-        for cluster in CLUSTERS:
+        installation = stack.enter_context(installed(fleet, control_plane))
+        for cluster in fleet.clusters:
             wait_for_deployment(control_plane, cluster)
         identity = addon_identity(cluster="cluster1", addon=ADDON_NAME)
         agent = stack.enter_context(control_plane.hub.client(identity))
@@ -73,28 +68,21 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
             stack.callback(spoke.admin.delete, "v1/Secret", name, namespace=AGENT_NAMESPACE)
         # A role counts a moment after it is written; a pod would simply be told "forbidden" once.
         spoke.admin.apply(secret(SECRET, "s3cret"))
+        wait_until_there(account, "v1/Secret", SECRET, namespace=AGENT_NAMESPACE)
+        wait_until_gone(agent, "v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE)
         wait_for(
-            lambda: account.get("v1/Secret", SECRET, namespace=AGENT_NAMESPACE),
-            what="the agent may read its Secret",
-        )
-        wait_for(
-            lambda: agent.find("v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE) is None,
-            what="the agent may ask what is suspended",
-        )
-        wait_for(
-            lambda: policy_holds(agent),
+            lambda: refused(agent, score("no-scorer-has-this-name"), because=NOT_THE_FLEETS),
             what="the hub's admission policies hold",
         )
         yield Rights(installation=installation, identity=identity, agent=agent, account=account)
 
 
-def policy_holds(agent: Client) -> bool:
-    """Whether the hub refuses an agent's score that is none of the fleet's."""
+def refused(client: Client, item: Object, *, because: str) -> bool:
+    """Whether a policy refuses an object for this reason. Nothing is created."""
     try:
-        agent.create(score("no-scorer-has-this-name"))
+        client.create(item, dry_run=True)
     except ApiError as error:
-        return "of the fleet's scorers and no others" in str(error)
-    agent.delete(SCORE, "no-scorer-has-this-name", namespace="cluster1")
+        return because in str(error)
     return False
 
 
@@ -114,31 +102,20 @@ def test_on_the_hub_it_has_exactly_the_rendered_rights(rights: Rights) -> None:
 
 
 def test_it_publishes_in_its_own_namespace_only(rights: Rights) -> None:
-    score = {
-        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
-        "kind": "AddOnPlacementScore",
-        "metadata": {"name": RESOURCE, "namespace": "cluster1"},
-    }
-    rights.agent.create(score)
-    rights.agent.apply_status({**score, "status": {"scores": [{"name": "probe", "value": 7}]}})
-    assert rights.agent.get(SCORE, RESOURCE, namespace="cluster1")["status"]["scores"] == [
-        {"name": "probe", "value": 7}
-    ]
+    rights.agent.create(score(RESOURCE))
+    given = filled(RESOURCE, {"probe": 7})
+    assert rights.agent.apply_status(given)["status"]["scores"] == given["status"]["scores"]
     rights.agent.delete(SCORE, RESOURCE, namespace="cluster1")
-    elsewhere = {**score, "metadata": {"name": RESOURCE, "namespace": "cluster2"}}
     with pytest.raises(ApiError, match="403 Forbidden"):
-        rights.agent.create(elsewhere)
+        rights.agent.create(manifest(SCORE, RESOURCE, namespace="cluster2"))
 
 
 OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
+NOT_THE_FLEETS = "of the fleet's scorers and no others"
 
 
 def score(name: str, *, labels: Object | None = None) -> Object:
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
-        "kind": "AddOnPlacementScore",
-        "metadata": {"name": name, "namespace": "cluster1", "labels": labels or {}},
-    }
+    return manifest(SCORE, name, namespace="cluster1", meta={"labels": labels or {}})
 
 
 def filled(name: str, items: Mapping[str, int]) -> Object:
@@ -150,8 +127,7 @@ def filled(name: str, items: Mapping[str, int]) -> Object:
 def objects(rights: Rights) -> Iterator[Client]:
     """The hub's administrator, for objects of another team. All scores of cluster1 are deleted afterwards."""
     yield rights.installation.hub
-    for item in rights.installation.hub.list(SCORE, namespace="cluster1"):
-        rights.installation.hub.delete(SCORE, item["metadata"]["name"], namespace="cluster1")
+    delete_scores(rights.installation.hub, "cluster1")
 
 
 @pytest.mark.parametrize("name", ["somebody-elses", f"{RESOURCE}-2", ""])
@@ -169,7 +145,7 @@ def test_an_agent_that_registers_by_token_has_the_same_limits(rights: Rights, ob
     user = f"system:serviceaccount:cluster1:{ADDON_NAME}-agent"
     identity = Identity(user=user, groups=("system:serviceaccounts", "system:serviceaccounts:cluster1"))
     with rights.installation.plane.hub.client(identity) as agent:
-        with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
+        with pytest.raises(ApiError, match=NOT_THE_FLEETS):
             agent.create(score("somebody-elses"))
         agent.create(score(RESOURCE))
         agent.apply_status(filled(RESOURCE, {"a": 1}))
@@ -177,9 +153,9 @@ def test_an_agent_that_registers_by_token_has_the_same_limits(rights: Rights, ob
 
 def test_it_does_not_write_to_scores_of_others(rights: Rights, objects: Client) -> None:
     objects.create(score("somebody-elses"))
-    with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
+    with pytest.raises(ApiError, match=NOT_THE_FLEETS):
         rights.agent.apply_status(filled("somebody-elses", {"a": 1}))
-    with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
+    with pytest.raises(ApiError, match=NOT_THE_FLEETS):
         rights.agent.patch(SCORE, "somebody-elses", {"metadata": {"labels": OURS}}, namespace="cluster1")
     objects.apply_status(filled("somebody-elses", {f"n{number}": 1 for number in range(3)}))
 
@@ -190,7 +166,7 @@ def test_it_moves_no_application(rights: Rights, objects: Client) -> None:
     """
     moves = score("gitops-dsf-moves", labels=OURS)
     # Two policies refuse this one, and the API server tells of either.
-    with pytest.raises(ApiError, match=r"only the reconciler writes|of the fleet's scorers and no others"):
+    with pytest.raises(ApiError, match=f"only the reconciler writes|{NOT_THE_FLEETS}"):
         rights.agent.create(moves)
     objects.create(moves)
     with pytest.raises(ApiError, match="only the reconciler writes"):
@@ -257,37 +233,24 @@ def test_it_works_with_these_rights_and_uses_a_rotated_token(rights: Rights, tmp
     plane = rights.installation.plane
     admin = plane.spokes["cluster1"].admin
     admin.apply(secret(SECRET, "first"))
-    with HeadroomApi(token="first", fixed=0.5) as api, ClusterDns({SCORING: api.url}) as names:
-        environment = names.environment
-        with spoke_agent(plane, "cluster1", folder=tmp_path, environment=environment) as agent:
-            wait_for(
-                lambda: api.requests, what="the agent calls the API with its token", seen=agent.process.tail
-            )
-            wait_for(
-                lambda: rights.agent.find(SCORE, RESOURCE, namespace="cluster1"),
-                what="it publishes",
-                seen=agent.process.tail,
-            )
-            assert not api.refused
-            api.token = "second"
-            wait_for(lambda: api.refused, what="the old token is refused")
-            admin.apply(secret(SECRET, "second"))
-            seen = len(api.requests)
-            wait_for(
-                lambda: len(api.requests) > seen,
-                what="the new token is used",
-                seen=agent.process.tail,
-            )
-            log = agent.process.written()
-            assert "first" not in log
-            assert "second" not in log
-            assert "forbidden" not in log.lower()
+    with (
+        HeadroomApi(token="first", fixed=0.5) as api,
+        cluster_dns({SCORING: api.url}) as environment,
+        spoke_agent(plane, "cluster1", folder=tmp_path, environment=environment) as agent,
+    ):
+        wait_for(lambda: api.requests, what="the agent calls the API with its token", seen=agent.process.tail)
+        wait_until_there(rights.agent, SCORE, RESOURCE, namespace="cluster1", seen=agent.process.tail)
+        assert not api.refused
+        api.token = "second"
+        wait_for(lambda: api.refused, what="the old token is refused")
+        admin.apply(secret(SECRET, "second"))
+        seen = len(api.requests)
+        wait_for(lambda: len(api.requests) > seen, what="the new one is used", seen=agent.process.tail)
+        log = agent.process.written()
+        assert "first" not in log
+        assert "second" not in log
+        assert "forbidden" not in log.lower()
 
 
 def secret(name: str, token: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": name, "namespace": AGENT_NAMESPACE},
-        "stringData": {"token": token},
-    }
+    return manifest("v1/Secret", name, namespace=AGENT_NAMESPACE, stringData={"token": token})

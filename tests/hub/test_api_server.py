@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION
-from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.support.agent.hub import UPSTREAM
@@ -66,9 +66,17 @@ class Server(Client):
 @pytest.fixture(scope="module")
 def kubeconfig(control_plane: ControlPlane) -> Iterator[Path]:
     hub = control_plane.hub
-    hub.admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    hub.admin.apply(manifest("v1/Namespace", NAMESPACE))
     yield hub.kubeconfig(ADMIN)
     hub.admin.delete("v1/Namespace", NAMESPACE)
+
+
+def a_score(name: str, **more: Any) -> Object:
+    return manifest(f"{SCORE_API_VERSION}/AddOnPlacementScore", name, namespace=NAMESPACE, **more)
+
+
+def listed(values: Values) -> list[Object]:
+    return [{"name": item, "value": value} for item, value in values.items()]
 
 
 class Upstream:
@@ -81,14 +89,9 @@ class Upstream:
 
     def write(self, name: str, values: Values) -> tuple[int, Object]:
         status, found = self._send("GET", f"{BASE}/{name}")
-        items = [{"name": item, "value": value} for item, value in values.items()]
+        items = listed(values)
         if status == 404:
-            body = {
-                "apiVersion": SCORE_API_VERSION,
-                "kind": "AddOnPlacementScore",
-                "metadata": {"name": name, "namespace": NAMESPACE},
-            }
-            return self._send("POST", BASE, {**body, "status": {"scores": items}}, manager=UPSTREAM)
+            return self._send("POST", BASE, a_score(name, status={"scores": items}), manager=UPSTREAM)
         changed = {**found, "status": {**found.get("status", {}), "scores": items}}
         return self._send("PUT", f"{BASE}/{name}/status", changed, manager=UPSTREAM)
 
@@ -98,21 +101,9 @@ def scores_of_two_agents(send: Server) -> Iterator[object]:
     upstream, version, name = Upstream(send), "", "contract"
 
     def ours(values: Values, *, until: int = 1, force: bool = False) -> tuple[int, Object]:
-        items = [{"name": item, "value": value} for item, value in values.items()]
-        body = {
-            "apiVersion": SCORE_API_VERSION,
-            "kind": "AddOnPlacementScore",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-        }
-        body["status"] = {"scores": items, "validUntil": f"2030-01-0{until}T00:00:00Z"}
-        return send(
-            "PATCH",
-            f"{BASE}/{name}/status",
-            body,
-            manager=AGENT_MANAGER,
-            content=APPLY,
-            force=str(force).lower(),
-        )
+        status = {"scores": listed(values), "validUntil": f"2030-01-0{until}T00:00:00Z"}
+        by = {"manager": AGENT_MANAGER, "content": APPLY, "force": str(force).lower()}
+        return send("PATCH", f"{BASE}/{name}/status", a_score(name, status=status), **by)
 
     def own(entries: list[Object], *, version: str) -> int:
         change = [
@@ -153,23 +144,22 @@ def scores_of_two_agents(send: Server) -> Iterator[object]:
     yield seen("our apply of another value meets it", ours({"n": 9})[0])
     yield seen("our apply without the item", ours({"x": 9})[0])
     yield seen("our apply of its value beside its item", ours({"n": 8})[0])
-    label = {MANAGED_BY_LABEL: AGENT_MANAGER}
-    body = {"apiVersion": SCORE_API_VERSION, "kind": "AddOnPlacementScore"}
-    meta = {"name": name, "namespace": NAMESPACE, "labels": label}
+    meta = {"labels": {MANAGED_BY_LABEL: AGENT_MANAGER}}
+    labelled = a_score(name, meta=meta)
     yield seen(
         "our labels",
-        send("PATCH", f"{BASE}/{name}", {**body, "metadata": meta}, manager=AGENT_MANAGER, content=APPLY)[0],
+        send("PATCH", f"{BASE}/{name}", labelled, manager=AGENT_MANAGER, content=APPLY)[0],
     )
-    other = {"name": f"{name}-ours", "namespace": NAMESPACE, "labels": label}
-    created = send("POST", BASE, {**body, "metadata": other}, manager=AGENT_MANAGER)[1]
+    created = send("POST", BASE, a_score(f"{name}-ours", meta=meta), manager=AGENT_MANAGER)[1]
     yield [
         (one["manager"], one["operation"], one["fieldsV1"]) for one in created["metadata"]["managedFields"]
     ]
 
 
 def a_map(name: str, *, meta: Mapping[str, Any] | None = None, **data: str) -> Object:
-    metadata = {"name": name, "namespace": NAMESPACE, "labels": {"story": "maps"}, **(meta or {})}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata} | ({"data": data} if data else {})
+    whole = {"labels": {"story": "maps"}, **(meta or {})}
+    item = manifest("v1/ConfigMap", name, namespace=NAMESPACE, meta=whole)
+    return item | ({"data": data} if data else {})
 
 
 def writes_with_preconditions(send: Server) -> Iterator[object]:
@@ -221,18 +211,15 @@ def lists_and_pages(send: Server) -> Iterator[object]:
         send("POST", MAPS, a_map(name, meta={"labels": {"story": "lists", "colour": colour}}, x=name))
     send("POST", MAPS, a_map("d", meta={"labels": {"story": "lists"}}))
 
-    def listed(**query: str) -> object:
+    def answered(**query: str) -> object:
         status, found = send("GET", MAPS, **query)
-        return (
-            status,
-            found.get("kind"),
-            [(one["metadata"]["name"], one.get("data")) for one in found["items"]],
-        )
+        items = [(one["metadata"]["name"], one.get("data")) for one in found["items"]]
+        return status, found.get("kind"), items
 
     for selector in ("", ",colour", ",colour=red", ",colour!=red"):
-        yield listed(labelSelector=f"story=lists{selector}")
-    yield listed(fieldSelector="metadata.name=b")
-    yield listed(labelSelector="story=lists", fieldSelector="metadata.name!=b")
+        yield answered(labelSelector=f"story=lists{selector}")
+    yield answered(fieldSelector="metadata.name=b")
+    yield answered(labelSelector="story=lists", fieldSelector="metadata.name!=b")
     metadata = send("GET", MAPS, labelSelector="story=lists", accept=METADATA)[1]["items"]
     yield [(one["metadata"]["name"], "data" in one) for one in metadata]
     token = ""

@@ -18,7 +18,9 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.rules.templates import cluster_parameters
+from tests.hub.controlplane.api import manifest
 from tests.hub.controlplane.binaries import obtain
+from tests.hub.controlplane.plane import MANAGED_CLUSTER
 from tests.hub.scenario.mutatedsources import REPOSITORY, Fields, corpus
 from tests.support.repositories import BASE
 
@@ -40,25 +42,14 @@ def declared(source: Fields, policy: Fields | None, labels: Mapping[str, Fields]
     application: Fields = {"source": source, "destinationNamespace": "web"}
     if policy is not None:
         application["syncPolicy"] = policy
-    item = {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "ScoredApplication",
-        "metadata": {"name": "web"},
-        "spec": {
-            "application": application,
-            "scores": [{"scorer": "cpu"}],
-            "placement": {"numberOfClusters": 1},
-        },
+    spec = {
+        "application": application,
+        "scores": [{"scorer": "cpu"}],
+        "placement": {"numberOfClusters": 1},
     }
+    item = manifest("gitops-dsf.io/v1alpha1/ScoredApplication", "web", spec=spec)
     clusters = [
-        json.dumps(
-            {
-                "apiVersion": "cluster.open-cluster-management.io/v1",
-                "kind": "ManagedCluster",
-                "metadata": {"name": name, "labels": found},
-                "status": {"clusterClaims": ZONE},
-            }
-        )
+        json.dumps(manifest(MANAGED_CLUSTER, name, meta={"labels": found}, status={"clusterClaims": ZONE}))
         for name, found in labels.items()
     ]
     files = {**BASE, "clusters/c.yaml": "\n---\n".join(clusters), "apps/web.yaml": json.dumps(item)}
@@ -101,13 +92,8 @@ def asked(sets: list[Fields], clusters: Sequence[str] = CLUSTERS) -> list[dict[s
         "config": config,
         "sets": sets,
     }
-    ran = subprocess.run(
-        [binaries.path("argocd-generator")],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    program = [binaries.path("argocd-generator")]
+    ran = subprocess.run(program, input=json.dumps(given), capture_output=True, text=True, check=True)
     found: list[dict[str, Any]] = json.loads(ran.stdout)
     return found
 

@@ -15,10 +15,11 @@ import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
 from gitops_dsf.reconciler.journal.explaining import Deployed
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import CLUSTER_ROLE_BINDING, ROLE_BINDING, Client, Object, bound, manifest
 from tests.hub.controlplane.applications import (
     APPLICATION,
     APPLICATION_SET,
+    copies,
     refresh,
     refresh_set,
     state,
@@ -28,30 +29,51 @@ from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone, wait_until_there
 from tests.hub.scenario.agents import DEPLOYMENT
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import (
+    DYNAMIC_SCORER,
     SCORER,
     Fleet,
     application,
-    cluster,
-    settings,
-    write_fleet,
+    new_fleet,
+    placement,
+    scorer,
 )
 from tests.hub.scenario.installation import ADDON, WORK, Installation
-from tests.hub.scenario.placements import PLACEMENT, SCORE, decided
+from tests.hub.scenario.placements import PLACEMENT, decided
+from tests.support.rendering import metric_source
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
-CLUSTERS = ("cluster1", "cluster2")
-DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 HEALTH = Path(__file__).parents[2] / "argocd/install/argocd-cm-health.yaml"
-ROLE_BINDING = "rbac.authorization.k8s.io/v1/RoleBinding"
 HUB_NAMESPACE = "open-cluster-management"
 RECONCILER, RECONCILER_APPLICATION = "gitops-dsf-reconciler", "gitops-dsf-reconciler"
 BUDGET = "policy/v1/PodDisruptionBudget"
-CLUSTER_ROLE_BINDING = "rbac.authorization.k8s.io/v1/ClusterRoleBinding"
+SOURCE = metric_source(
+    "platform",
+    {
+        "clusterSelector": {"matchLabels": {"vendor": "OpenShift"}},
+        "host": "https://thanos-querier.openshift-monitoring.svc:9091",
+        "auth": {"serviceAccountToken": True, "caConfigMapRef": {"name": "ca", "key": "ca.crt"}},
+    },
+    {
+        "host": "https://mimir.monitoring.svc:8080",
+        "path": "/prometheus/api/v1/query",
+        "basicAuth": {"secretRef": {"name": "mimir-login"}},
+        "auth": {"clientCertificateSecretRef": {"name": "mimir-client"}},
+        "headers": [
+            {"name": "X-Scope-OrgID", "value": "platform"},
+            {"name": "X-Api-Key", "secretRef": {"name": "mimir-api", "key": "key"}},
+        ],
+    },
+)
+SHARED = scorer(
+    "shared",
+    source={"ref": "platform", "params": {"query": "avg(up)"}},
+    scoring={"type": "Query", "params": {"name": "shared", "interval": 60}},
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,35 +121,29 @@ class Synced:
         self.hub.patch_status(DEPLOYMENT, RECONCILER, status, namespace=HUB_NAMESPACE)
         budget = self.hub.get(BUDGET, RECONCILER, namespace=HUB_NAMESPACE)
         allowed = {"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods", "message": ""}
-        counts = {
+        status = {
             "currentHealthy": replicas,
             "desiredHealthy": replicas - 1,
             "expectedPods": replicas,
             "disruptionsAllowed": 1,
+            "observedGeneration": budget["metadata"]["generation"],
+            "conditions": [{**allowed, "lastTransitionTime": "2026-01-01T00:00:00Z"}],
         }
-        status = {**counts, "observedGeneration": budget["metadata"]["generation"]}
-        status["conditions"] = [{**allowed, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
         self.hub.patch_status(BUDGET, RECONCILER, status, namespace=HUB_NAMESPACE)
         refresh(self.hub, RECONCILER_APPLICATION)
-
-    def decision(self) -> list[str]:
-        return decided(self.hub, GUESTBOOK, namespace="argocd")
 
 
 @pytest.fixture(scope="module")
 def scene(
     control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
 ) -> Iterator[Synced]:
-    fleet = Fleet(repository=git_server.create("synced"), name="synced")
-    write_fleet(fleet, clusters=list(CLUSTERS))
-    one_shard(fleet)
+    fleet = new_fleet(git_server, "synced", secret="api-token")
+    fleet.write("config/sources.yaml", SOURCE)
+    fleet.write("scorers/shared.yaml", SHARED)
     workload = git_server.create("guestbook")
     workload.commit({"guestbook.yaml": json.dumps(config_map("guestbook"))})
-    guestbook = application("synced")
-    guestbook["spec"]["application"]["source"]["repoURL"] = workload.url
-    del guestbook["spec"]["application"]["syncPolicy"]
-    fleet.write(f"apps/{GUESTBOOK}.yaml", guestbook)
-    installation = Installation(fleet=fleet, plane=control_plane, clusters=CLUSTERS)
+    fleet.write(f"apps/{GUESTBOOK}.yaml", application("synced", source={"repoURL": workload.url}))
+    installation = Installation(fleet=fleet, plane=control_plane)
     with ExitStack() as stack:
         argocd.configure(yaml.safe_load(HEALTH.read_text(encoding="utf-8"))["data"])
         stack.callback(argocd.configure, {})
@@ -142,11 +158,8 @@ def scene(
         for item in sorted(bootstrap, key=lambda item: item["kind"] != "AppProject"):
             hub.apply(item)
         scene = Synced(installation=installation, hub=hub, names=names)
-        wait_for(
-            lambda: hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd"),
-            what="the ApplicationSet is there",
-        )
-        wait_for(scene.decision, what="OCM made a first decision")
+        wait_until_there(hub, APPLICATION_SET, GUESTBOOK, namespace="argocd")
+        wait_for(lambda: decided(hub, GUESTBOOK), what="OCM made a first decision")
         # Created together with its Placement, the ApplicationSet found no decision and would look again in 3
         # minutes only. The reconciler gives it this annotation; until then it is Degraded, and that is all
         # that is.
@@ -154,10 +167,7 @@ def scene(
         for name in set(names) - {RECONCILER_APPLICATION}:
             wait_until_settled(hub, name, revision=head)
         # Nobody runs pods here: what stands beside the reconciler did not wait for them.
-        wait_for(
-            lambda: hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE),
-            what="the reconciler is deployed",
-        )
+        wait_until_there(hub, DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE)
         wait_until_settled(hub, RECONCILER_APPLICATION, revision=head, health="Progressing")
         scene.start_reconciler()
         scene.settled(head)
@@ -188,6 +198,37 @@ def test_the_whole_tree_is_synced_and_healthy(synced: Synced) -> None:
         assert msgspec.convert(found, Deployed).commit == synced.fleet.repository.branches()["main"]
 
 
+def test_every_scalar_reads_back_as_written(synced: Synced) -> None:
+    """Of all kinds that we render; the API servers validate strictly."""
+    differences = []
+    for path, item in synced.installation.rendered():
+        meta = item["metadata"]
+        found = synced.hub.get(
+            f"{item['apiVersion']}/{item['kind']}", meta["name"], namespace=meta.get("namespace")
+        )
+        differences += [f"{path}: {line}" for line in missing(item, found)]
+        synced.hub.apply(item, manager="argocd-controller", dry_run=True)
+    assert differences == []
+
+
+def missing(wanted: Any, found: Any, where: str = "") -> list[str]:
+    """Where ``found`` does not hold what ``wanted`` says; fields that only the server has are its own
+    business.
+    """
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        return [
+            line for key, value in wanted.items() for line in missing(value, found.get(key), f"{where}.{key}")
+        ]
+    if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+        pairs = enumerate(zip(wanted, found, strict=True))
+        return [line for index, (one, other) in pairs for line in missing(one, other, f"{where}[{index}]")]
+    if wanted == found and type(wanted) is type(found):
+        return []
+    if not wanted and found is None and wanted in ({}, []):
+        return []  # the server drops empty maps and lists of its own types
+    return [f"{where}: wrote {wanted!r}, read {found!r}"]
+
+
 def test_there_is_no_perpetual_difference(synced: Synced) -> None:
     finished = {name: operation(synced, name)["finishedAt"] for name in synced.names}
     for name in synced.names:
@@ -203,31 +244,19 @@ def test_there_is_no_perpetual_difference(synced: Synced) -> None:
 
 
 def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
-    synced.hub.patch(DYNAMIC_SCORER, SCORER, {"spec": {"description": "by hand"}}, namespace=HUB_NAMESPACE)
-    synced.hub.patch(
-        WORK,
-        "gitops-dsf-config",
-        {"spec": {"workload": {"manifests": [config_map("by-hand")]}}},
-        namespace="cluster1",
+    edited = ((DYNAMIC_SCORER, SCORER, HUB_NAMESPACE), (WORK, "gitops-dsf-config", "cluster1"))
+    changes: tuple[Object, ...] = (
+        {"description": "by hand"},
+        {"workload": {"manifests": [config_map("by-hand")]}},
     )
-    wait_for(
-        lambda: (
-            synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"]
-            != "by hand"
-        ),
-        what="the scorer is as git says",
-    )
-    wait_for(
-        lambda: (
-            len(
-                synced.hub.get(WORK, "gitops-dsf-config", namespace="cluster1")["spec"]["workload"][
-                    "manifests"
-                ]
-            )
-            == 4
-        ),
-        what="the work is as git says",
-    )
+
+    def specs() -> list[Object]:
+        return [synced.hub.get(kind, name, namespace=namespace)["spec"] for kind, name, namespace in edited]
+
+    before = specs()
+    for (kind, name, namespace), change in zip(edited, changes, strict=True):
+        synced.hub.patch(kind, name, {"spec": change}, namespace=namespace)
+    wait_for(lambda: specs() == before, what="both are as git says", seen=specs)
 
 
 def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
@@ -235,15 +264,8 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     (synced.fleet.root / "clusters/cluster2.yaml").unlink()
     head = synced.commit("Take cluster2 out of the fleet")
     for kind, name in ((WORK, "gitops-dsf-config"), (ROLE_BINDING, ADDON_NAME)):
-        wait_for(
-            lambda kind=kind, name=name: synced.hub.find(kind, name, namespace="cluster2") is None,  # type: ignore[misc]
-            what=f"{kind} {name} of cluster2 is pruned",
-            seen=lambda: state(synced.hub, "gitops-dsf-works-00"),
-        )
-    wait_for(
-        lambda: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None,
-        what="the configuration is gone",
-    )
+        wait_until_gone(synced.hub, kind, name, namespace="cluster2")
+    wait_until_gone(spoke, "v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE)
     synced.settled(head)
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster1")
     # OCM makes the ClusterManagementAddOn its owner, and Argo CD never prunes what has one: the agent stays,
@@ -251,14 +273,9 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     left = synced.hub.get(ADDON, ADDON_NAME, namespace="cluster2")
     assert [owner["kind"] for owner in left["metadata"]["ownerReferences"]] == ["ClusterManagementAddOn"]
     synced.hub.delete(ADDON, ADDON_NAME, namespace="cluster2")
-    wait_for(
-        lambda: synced.hub.find(ADDON, ADDON_NAME, namespace="cluster2") is None, what="the add-on is gone"
-    )
-    wait_for(
-        lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
-        what="the agent is gone",
-    )
-    synced.fleet.write("clusters/cluster2.yaml", cluster("cluster2", fleet="synced"))
+    wait_until_gone(synced.hub, ADDON, ADDON_NAME, namespace="cluster2")
+    wait_until_gone(spoke, DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)
+    synced.fleet.join("cluster2")
     synced.settled(synced.commit("Take it back"))
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster2")
 
@@ -267,32 +284,27 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
     """By the AppProjects: in platform a cluster-admin, among the works a right in the namespace of
     Argo CD.
     """
-    subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "somebody"}]
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
-    body: Object = {"apiVersion": "rbac.authorization.k8s.io/v1", "subjects": subjects, "roleRef": role}
-    cluster_wide: Object = {**body, "kind": "ClusterRoleBinding", "metadata": {"name": "admin"}}
-    inside: Object = {**body, "kind": "RoleBinding", "metadata": {"name": "admin", "namespace": "argocd"}}
-    places = {"platform": cluster_wide, "works-00": inside}
+    places = {
+        "platform": (bound("admin", "cluster-admin", user="somebody"), "ClusterRoleBinding is not permitted"),
+        "works-00": (
+            bound("admin", "cluster-admin", namespace="argocd", user="somebody"),
+            "namespace argocd is not permitted in project 'gitops-dsf-works'",
+        ),
+    }
     try:
-        for directory, item in places.items():
+        for directory, (item, _) in places.items():
             synced.fleet.write(f"rendered/{directory}/admin.yaml", item)
         # As somebody would who merges past the failed check.
         synced.fleet.publish("Add an administrator")
         for name in synced.names:
             refresh(synced.hub, name)
-        for directory in places:
+        for directory, (_, because) in places.items():
             name = f"gitops-dsf-{directory}"
             wait_for(
-                lambda name=name: refusal(synced, name),  # type: ignore[misc]
+                lambda name=name, because=because: because in refusal(synced, name),  # type: ignore[misc]
                 what=f"{name} refuses it",
-                seen=lambda name=name: state(synced.hub, name),  # type: ignore[misc]
+                seen=lambda name=name: (refusal(synced, name), state(synced.hub, name)),  # type: ignore[misc]
             )
-        assert "ClusterRoleBinding is not permitted in project gitops-dsf" in refusal(
-            synced, "gitops-dsf-platform"
-        )
-        assert "namespace argocd is not permitted in project 'gitops-dsf-works'" in refusal(
-            synced, "gitops-dsf-works-00"
-        )
         wait_for(
             lambda: "syncs nothing of Application gitops-dsf-platform: resource" in doctor(synced),
             what="doctor says so",
@@ -320,18 +332,12 @@ def refusal(synced: Synced, name: str) -> str:
 
 def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: Synced) -> None:
     """A ScoredPlacement in it waits; what the same commit changes for applications does not."""
-    training = {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "ScoredPlacement",
-        "metadata": {"name": "training", "namespace": "later"},
-        "spec": {"placement": {"clusterSets": ["synced"]}, "scores": [{"scorer": SCORER}]},
-    }
     path = synced.fleet.root / f"apps/{GUESTBOOK}.yaml"
     guestbook = path.read_text(encoding="utf-8")
     labelled = yaml.safe_load(guestbook)
     labelled["metadata"]["labels"] = {"round": "two"}
     synced.fleet.write(f"apps/{GUESTBOOK}.yaml", labelled)
-    synced.fleet.write("apps/training.yaml", training)
+    synced.fleet.write("apps/training.yaml", placement("synced", "training", "later"))
     synced.fleet.render()
     for _, item in synced.fleet.objects("argocd"):
         if item["kind"] == "AppProject":
@@ -351,7 +357,7 @@ def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: S
         seen=lambda: state(synced.hub, "gitops-dsf-delivery"),
     )
     assert synced.hub.find(PLACEMENT, "training", namespace="later") is None
-    synced.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "later"}})
+    synced.hub.apply(manifest("v1/Namespace", "later"))
     synced.settled(head)
     assert synced.hub.find(PLACEMENT, "training", namespace="later") is not None
     path.write_text(guestbook, encoding="utf-8")
@@ -365,41 +371,18 @@ def operation(synced: Synced, name: str) -> dict[str, str]:
     return found
 
 
-def one_shard(fleet: Fleet, **spec: Any) -> None:
-    """A directory whose last cluster leaves would be empty, and Argo CD never prunes to nothing by itself."""
-    document = settings(fleet)
-    document["spec"]["output"]["shards"] = 1
-    document["spec"] |= spec
-    fleet.write("gitops-dsf.yaml", document)
-
-
 def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
     """The bootstrap first, or it would heal what is taken away; generated Applications with what they
     brought.
     """
     for name in names:
         hub.delete(APPLICATION, name, namespace="argocd")
-    wait_for(
-        lambda: not any(hub.find(APPLICATION, name, namespace="argocd") for name in names),
-        what="Argo CD lets go",
-    )
+    wait_until_gone(hub, APPLICATION, *names, namespace="argocd")
     hub.delete(APPLICATION_SET, GUESTBOOK, namespace="argocd")
-    wait_for(
-        lambda: (
-            not hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}")
-        ),
-        what="all gone",
-    )
+    wait_for(lambda: not copies(hub, GUESTBOOK, going=True), what="all gone")
     for name in ("gitops-dsf", "gitops-dsf-works"):
         hub.delete("argoproj.io/v1alpha1/AppProject", name, namespace="argocd")
-    for name in CLUSTERS:
-        hub.delete(SCORE, SCORER, namespace=name)
 
 
 def config_map(name: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name},
-        "data": {"greeting": "hello"},
-    }
+    return manifest("v1/ConfigMap", name, data={"greeting": "hello"})

@@ -14,8 +14,7 @@ from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.prometheus import past, start_prometheus
-from tests.hub.scenario.fleet import Fleet, application, cluster_set, scorer, settings
-from tests.hub.scenario.fleet import cluster as cluster_document
+from tests.hub.scenario.fleet import Fleet, application, cluster_set, scorer
 
 pytestmark = [pytest.mark.hub, pytest.mark.family("prometheus")]
 
@@ -63,26 +62,24 @@ def past_days(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Past]:
 
 
 def _fleet(root: Path) -> Fleet:
-    fleet = Fleet(
-        repository=GitRepository(url="https://git.example.com/fleet.git", bare=root, clone=root), name="past"
-    )
-    fleet.write("gitops-dsf.yaml", settings(fleet))
-    fleet.write(
-        "clusters/all.yaml", cluster_set("past"), *(cluster_document(name, fleet="past") for name in CLUSTERS)
-    )
+    repository = GitRepository(url="https://git.example.com/fleet.git", bare=root, clone=root)
+    fleet = Fleet(repository=repository, name="past")
+    fleet.configure()
+    fleet.write("clusters/set.yaml", cluster_set("past"))
+    for name in CLUSTERS:
+        fleet.join(name)
     for name in SCORES:
         item = scorer(
+            name,
             source={"type": "Prometheus", "host": "http://p.m.svc:9090", "params": {"query": f"avg({name})"}},
             scoring={"type": "Query", "params": {"name": name, "interval": STEP}},
             scoreRange={"min": 0, "max": 100},
             publish={},
         )
-        item["metadata"]["name"] = name
-        del item["spec"]["configURL"], item["spec"]["configSyncMode"]
         fleet.write(f"scorers/{name}.yaml", item)
     for name, scores in (("portal", ["idle"]), ("shop", list(SCORES))):
         ranked = [{"scorer": each} for each in scores]
-        fleet.write(f"apps/{name}.yaml", application("past", name=name, scores=ranked))
+        fleet.write(f"apps/{name}.yaml", application("past", name, scores=ranked))
     return fleet
 
 

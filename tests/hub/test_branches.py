@@ -11,27 +11,26 @@ from typing import Any
 import pytest
 
 from gitops_dsf.journal.record import Record, read
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitrepository import git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, cluster, write_fleet
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, cluster, new_fleet
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.placements import prefer, remove_clusters
 from tests.hub.scenario.reconciling import FAST, reconciling
-from tests.hub.scenario.scoredplane import ScoredPlane
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
-CLUSTERS = ("cluster1", "cluster2")
 JOURNAL, STATE = "gitops-dsf-journal", "gitops-dsf-state"
 JOINED = "joined"
 
 
 @dataclass(kw_only=True)
-class BranchPlane(ScoredPlane):
+class BranchPlane:
+    hub: Client
     fleet: Fleet
 
     @property
@@ -82,16 +81,14 @@ def scene(
     """The application is on cluster1, then a reconciler begins, the application moves, and a cluster
     joins.
     """
-    fleet = Fleet(repository=git_server.create("branches"), name="branches")
-    write_fleet(fleet, clusters=list(CLUSTERS))
-    fleet.render()
-    with installed(fleet, control_plane, clusters=CLUSTERS), ExitStack() as stack:
+    fleet = new_fleet(git_server, "branches")
+    with installed(fleet, control_plane), ExitStack() as stack:
         listed = fleet.root.parent / "clusters.json"
-        listed.write_text(control_plane.kubectl("get", "managedclusters", "-o", "json"), encoding="utf-8")
+        listed.write_text(control_plane.hub.kubectl("get", "managedclusters", "-o", "json"), encoding="utf-8")
         imported = fleet.run("import", "--from", str(listed))
         assert imported.returncode == 0, imported.stderr
         fleet.publish("A fleet")
-        scene = BranchPlane(plane=control_plane, hub=hub, fleet=fleet)
+        scene = BranchPlane(hub=hub, fleet=fleet)
         scene.moves_to("cluster1")
         with reconciling(control_plane, spec=scene.spec, speed=FAST) as reconciler:
             wait_for(
@@ -114,7 +111,7 @@ def scene(
             )
             assert (reconciler.metric("state_age_seconds") or 0.0) < 60
             assert scene.proposals() == []
-            hub.create(joining())
+            hub.create(cluster(JOINED, fleet="branches", tier="gold"))
             stack.callback(remove_clusters, control_plane, (JOINED,))
             wait_for(
                 lambda: len(scene.proposals()) == 1 and reconciler.metric("proposal_open", kind="inventory"),
@@ -123,12 +120,6 @@ def scene(
             )
             assert reconciler.metric("proposals_total", kind="inventory", outcome="pushed") == 1
         yield scene
-
-
-def joining() -> Object:
-    item = cluster(JOINED, fleet="branches")
-    item["metadata"]["labels"]["tier"] = "gold"
-    return item
 
 
 def test_a_real_move_is_explained_as_ocm_decided_it(scene: BranchPlane) -> None:
@@ -151,7 +142,7 @@ def test_a_real_move_is_explained_as_ocm_decided_it(scene: BranchPlane) -> None:
 def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: BranchPlane) -> None:
     scores = json.loads(scene.held(STATE, f"scores/{RESOURCE}.json"))["scores"]
     assert scores[RESOURCE]["cluster2"]["values"] == {SCORE: 90}
-    assert sorted(json.loads(scene.held(STATE, "clusters.json"))["clusters"])[:2] == list(CLUSTERS)
+    assert sorted(json.loads(scene.held(STATE, "clusters.json"))["clusters"])[:2] == list(SPOKES)
     commits = git("rev-list", "--count", STATE, folder=scene.fleet.repository.bare)
     assert commits.strip() == "1", "a snapshot replaces the one before"
 

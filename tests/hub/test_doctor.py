@@ -22,7 +22,7 @@ import yaml
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.render.delivery import decision_readers
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import CLUSTER_ROLE_BINDING, RBAC, Client, Object, bound, manifest
 from tests.hub.controlplane.applications import copies, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
@@ -30,39 +30,29 @@ from tests.hub.controlplane.kubeconfig import ADMIN, Identity
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.agents import HUB_NAMESPACE, make_available
-from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, write_fleet
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, new_fleet
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.placements import decided, prefer, publish
-from tests.hub.scenario.scoredplane import ARGOCD_NAMESPACE
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 ROOT = Path(__file__).parents[2]
-CLUSTERS = ("cluster1", "cluster2")
-OCM_NAMESPACE = "open-cluster-management-hub"
+OCM_NAMESPACE, ARGOCD_NAMESPACE = "open-cluster-management-hub", "argocd"
 CONFIGMAP = "gitops-dsf-placement-decisions"
+WRITTEN = {MANAGED_BY_LABEL: AGENT_MANAGER}
 ARGOCD_SETTINGS = ("argocd-cm", "argocd-cmd-params-cm")
 LEASE, RECONCILER = "coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler"
 LACKING = {"argocd-delivery": "warning"}
 """What stays on this control plane: the tree is applied without Argo CD's Applications."""
+OCM_IMAGE, ARGOCD_IMAGE = "quay.io/open-cluster-management/placement:v1.2.1", "quay.io/argoproj/argocd:v3.6.1"
 WORKLOADS = (
-    (
-        "Deployment",
-        OCM_NAMESPACE,
-        "cluster-manager-addon-manager-controller",
-        "quay.io/open-cluster-management/addon-manager:v1.2.1",
-    ),
-    (
-        "Deployment",
-        OCM_NAMESPACE,
-        "cluster-manager-placement-controller",
-        "quay.io/open-cluster-management/placement:v1.2.1",
-    ),
-    ("Deployment", ARGOCD_NAMESPACE, "argocd-applicationset-controller", "quay.io/argoproj/argocd:v3.6.1"),
-    ("Deployment", ARGOCD_NAMESPACE, "argocd-server", "quay.io/argoproj/argocd:v3.6.1"),
+    ("Deployment", OCM_NAMESPACE, "cluster-manager-addon-manager-controller", OCM_IMAGE),
+    ("Deployment", OCM_NAMESPACE, "cluster-manager-placement-controller", OCM_IMAGE),
+    ("Deployment", ARGOCD_NAMESPACE, "argocd-applicationset-controller", ARGOCD_IMAGE),
+    ("Deployment", ARGOCD_NAMESPACE, "argocd-server", ARGOCD_IMAGE),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-dex-server", "ghcr.io/dexidp/dex:v2.46.0"),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-redis", "public.ecr.aws/docker/library/redis:8.10.1-alpine"),
-    ("StatefulSet", ARGOCD_NAMESPACE, "argocd-application-controller", "quay.io/argoproj/argocd:v3.6.1"),
+    ("StatefulSet", ARGOCD_NAMESPACE, "argocd-application-controller", ARGOCD_IMAGE),
 )
 
 
@@ -78,20 +68,18 @@ class Clinic:
     tools: Path
     """Folder with kubectl and gitops-dsf, as a PATH has them."""
 
-    def publish(self, cluster: str, value: int, *, resource: str = RESOURCE, age: float = 0.0) -> None:
-        """As our agent does it `age` seconds ago; valid for the scorer's TTL of 900 s."""
-        labels = {MANAGED_BY_LABEL: AGENT_MANAGER}
-        publish(self.hub, cluster, resource, {SCORE: value}, seconds=900 - age, labels=labels)
+    def publish(self, cluster: str, value: int) -> None:
+        """As our agent does it; valid for the scorer's TTL of 900 s."""
+        publish(self.hub, cluster, RESOURCE, {SCORE: value}, seconds=900, labels=WRITTEN)
 
     def decision(self) -> list[str]:
-        return decided(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
+        return decided(self.hub, APPLICATION)
 
     def move(self, cluster: str) -> None:
         """Makes this cluster the best by far, and waits until OCM decides for it and Argo CD makes
         the copy.
         """
-        labels = {MANAGED_BY_LABEL: AGENT_MANAGER}
-        prefer(self.hub, APPLICATION, cluster, seconds=900, labels=labels)
+        prefer(self.hub, APPLICATION, cluster, seconds=900, labels=WRITTEN)
         refresh_set(self.hub, APPLICATION)
         wait_for(
             lambda: cluster in copies(self.hub, APPLICATION), what=f"Argo CD makes the copy on {cluster}"
@@ -154,26 +142,20 @@ def workload(kind: str, namespace: str, name: str, image: str) -> Object:
     """A Deployment or StatefulSet, as an object: nothing runs it here."""
     labels = {"app.kubernetes.io/name": name}
     pod = {"serviceAccountName": name, "containers": [{"name": "main", "image": image}]}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-            **({"serviceName": name} if kind == "StatefulSet" else {}),
-        },
+    spec = {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+        **({"serviceName": name} if kind == "StatefulSet" else {}),
     }
+    return manifest(f"apps/v1/{kind}", name, namespace=namespace, meta={"labels": labels}, spec=spec)
 
 
 def lease() -> Object:
     """As a reconciler renewed it now; long enough for the tests."""
     renewed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     spec = {"holderIdentity": "pod-a", "leaseDurationSeconds": 3600, "renewTime": renewed}
-    api, _, kind = LEASE.rpartition("/")
-    metadata = {"name": RECONCILER, "namespace": HUB_NAMESPACE}
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+    return manifest(LEASE, RECONCILER, namespace=HUB_NAMESPACE, spec=spec)
 
 
 @pytest.fixture(scope="module")
@@ -188,20 +170,18 @@ def clinic(
     (tools / "kubectl").symlink_to(control_plane.kubernetes.binaries.path("kubectl"))
     (tools / "gitops-dsf").write_text(f'#!/bin/sh\nexec {sys.executable} -m gitops_dsf "$@"\n')
     (tools / "gitops-dsf").chmod(0o755)
-    fleet = Fleet(repository=git_server.create("doctor"), name="doctor")
-    write_fleet(fleet, clusters=list(CLUSTERS), secret="api-token")
-    fleet.render()
+    fleet = new_fleet(git_server, "doctor", secret="api-token")
     shutil.copytree(ROOT / "argocd/install", fleet.root / "argocd/install")
     clinic = Clinic(hub=hub, plane=control_plane, fleet=fleet, tools=tools)
     with ExitStack() as stack:
         stack.enter_context(argocd.knowing(control_plane.spokes.values()))
-        stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        stack.enter_context(installed(fleet, control_plane))
         for kind, namespace, what, image in WORKLOADS:
             hub.apply(workload(kind, namespace, what, image))
             stack.callback(hub.delete, f"apps/v1/{kind}", what, namespace=namespace)
         hub.apply(lease())
         stack.callback(hub.delete, LEASE, RECONCILER, namespace=HUB_NAMESPACE)
-        for cluster in CLUSTERS:
+        for cluster in fleet.clusters:
             make_available(control_plane, cluster)
         clinic.move("cluster1")
         stack.callback(settings_as_they_are(hub))
@@ -240,14 +220,6 @@ def test_a_hub_where_all_is_well_gives_no_finding(clinic: Clinic) -> None:
     assert clinic.run("doctor", "--strict").returncode == 1
 
 
-def test_a_score_without_a_scorer_is_found_and_the_printed_command_deletes_it(clinic: Clinic) -> None:
-    clinic.publish("cluster1", 5, resource="retired")
-    finding = clinic.find("scores-owned", "no scorer has that name")
-    assert finding["state"] == "warning"
-    clinic.fix(finding)
-    clinic.content("scores-owned")
-
-
 def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_command(clinic: Clinic) -> None:
     hub = clinic.hub
     hub.delete("v1/ConfigMap", CONFIGMAP, namespace=ARGOCD_NAMESPACE)
@@ -264,28 +236,12 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
     page = (ROOT / "docs/operate/status.md").read_text(encoding="utf-8")
     role = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
     viewer, stranger = Identity(user="test:viewer"), Identity(user="test:stranger")
-    reference = {
-        "apiGroup": "rbac.authorization.k8s.io",
-        "kind": "ClusterRole",
-        "name": role["metadata"]["name"],
-    }
-    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": viewer.user}
-    metadata = {"name": "test-viewer"}
-    hub = clinic.hub
-    kind = "rbac.authorization.k8s.io/v1"
+    hub, name = clinic.hub, role["metadata"]["name"]
     with ExitStack() as stack:
-        stack.callback(hub.delete, f"{kind}/ClusterRole", role["metadata"]["name"])
-        stack.callback(hub.delete, f"{kind}/ClusterRoleBinding", "test-viewer")
+        stack.callback(hub.delete, f"{RBAC}/ClusterRole", name)
+        stack.callback(hub.delete, CLUSTER_ROLE_BINDING, "test-viewer")
         hub.apply(role)
-        hub.apply(
-            {
-                "apiVersion": kind,
-                "kind": "ClusterRoleBinding",
-                "metadata": metadata,
-                "roleRef": reference,
-                "subjects": [subject],
-            }
-        )
+        hub.apply(bound("test-viewer", name, user=viewer.user))
         wait_for(
             lambda: {item["check"]: item["state"] for item in clinic.findings(identity=viewer)} == LACKING,
             what="the viewer sees what an administrator sees",

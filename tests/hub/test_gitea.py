@@ -127,11 +127,11 @@ async def test_a_proposal_becomes_a_pull_request_with_a_preview_and_a_refusal_co
     (secret / "token").write_text(gitea.token(BOT, PROPOSES))
     files = {f"clusters/c{number}.yaml": cluster(f"c{number}") for number in range(1, 6)}
     gitea.repository.commit({"gitops-dsf.yaml": SETTINGS, **files})
-    with PageServer() as pages:
+    with PageServer() as pages, GitServer(folder=tmp_path / "unused") as server:
         async with ObjectHub() as hub:
             scene = ProposalHub(
                 hub=hub,
-                server=GitServer(folder=tmp_path / "unused"),
+                server=server,
                 repository=gitea.repository,
                 pages=pages,
                 secret=secret,

@@ -6,15 +6,16 @@ import json
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from tests.hub.controlplane.api import ApiError, Client, Object, is_true
-from tests.hub.controlplane.manifests import namespace as namespace_object
+from tests.hub.controlplane.api import ApiError, Client, Object, condition, is_true, manifest
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
 from tests.hub.scenario.fleet import cluster as cluster_document
+from tests.hub.scenario.installation import WORK
 from tests.hub.scenario.placements import (
     PLACEMENT,
     SCORE,
@@ -23,8 +24,8 @@ from tests.hub.scenario.placements import (
     builtin,
     clusters_in_set,
     clusters_of,
-    condition,
     decided,
+    delete_scores,
     exact,
     pages,
     placement,
@@ -38,7 +39,6 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm")]
 NAMESPACE = "hazards"
 A, B, C = "hazard-a", "hazard-b", "hazard-c"
 ALL = [A, B, C]
-WORK = "work.open-cluster-management.io/v1/ManifestWork"
 LIMIT = 512_000
 CONFLICT = "hazard-works"
 SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"
@@ -90,18 +90,26 @@ class Hand:
         return decided(self.hub, name, namespace=NAMESPACE)
 
     def condition(self, name: str, kind: str) -> tuple[str, str, str] | None:
-        return condition(self.hub, name, kind, namespace=NAMESPACE)
+        """Status, reason and message of a condition; None while OCM has not looked."""
+        found = condition(self.hub.get(PLACEMENT, name, namespace=NAMESPACE), kind)
+        return (found["status"], found["reason"], found["message"]) if found else None
 
-    def true(self, name: str, kind: str) -> tuple[str, str, str] | None:
-        """The condition if its status is True."""
-        found = self.condition(name, kind)
-        return found if found is not None and found[0] == "True" else None
+    def says(self, name: str, kind: str, *, status: str = "", reason: str = "") -> None:
+        """Waits until a condition has this status or reason."""
+        wait_for(
+            lambda: (
+                (found := self.condition(name, kind))
+                and status in {"", found[0]}
+                and reason in {"", found[1]}
+            ),
+            what=f"{kind} is {status or reason}",
+            seen=lambda: self.condition(name, kind),
+        )
 
     def leaves(self) -> None:
         for item in self.hub.list(PLACEMENT, namespace=NAMESPACE):
             self.hub.delete(PLACEMENT, item["metadata"]["name"], namespace=NAMESPACE)
-        for cluster in ALL:
-            self.hub.delete(SCORE, self.load, namespace=cluster)
+        delete_scores(self.hub, *ALL)
 
 
 @pytest.fixture
@@ -111,6 +119,11 @@ def hand(
     hand = Hand(control_plane, f"hazard-{zlib.crc32(request.node.name.encode())}")
     yield hand
     hand.leaves()
+
+
+def where(**selector: Object) -> Object:
+    """The predicate of a Placement."""
+    return {"predicates": [{"requiredClusterSelector": selector}]}
 
 
 @pytest.mark.parametrize(
@@ -124,21 +137,10 @@ def hand(
         ),
         ({"tolerations": [{"key": "k", "operator": "Exists", "value": "x"}]}, "value should be empty"),
         (
-            {
-                "predicates": [
-                    {
-                        "requiredClusterSelector": {
-                            "labelSelector": {"matchExpressions": [{"key": "env", "operator": "in"}]}
-                        }
-                    }
-                ]
-            },
+            where(labelSelector={"matchExpressions": [{"key": "env", "operator": "in"}]}),
             '"in" is not a valid label selector operator',
         ),
-        (
-            {"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["nonsense"]}}}]},
-            "undeclared reference",
-        ),
+        (where(celSelector={"celExpressions": ["nonsense"]}), "undeclared reference"),
     ],
     ids=("mode", "built-in", "toleration-without-key", "toleration-with-value", "operator", "cel"),
 )
@@ -147,9 +149,11 @@ def test_a_mistake_in_a_placement_takes_every_cluster_away(hand: Hand, mistake: 
     hand.sees(name, *ALL)
     hand.edits(name, **mistake)
     hand.sees(name)
-    _, reason, words = wait_for(lambda: hand.true(name, MISCONFIGURED), what="it says so")
-    assert reason == "Misconfigured"
-    assert message in words
+    hand.says(name, MISCONFIGURED, status="True")
+    found = hand.condition(name, MISCONFIGURED)
+    assert found is not None
+    assert found[1] == "Misconfigured"
+    assert message in found[2]
 
 
 def test_zero_clusters_takes_every_cluster_away(hand: Hand) -> None:
@@ -157,11 +161,8 @@ def test_zero_clusters_takes_every_cluster_away(hand: Hand) -> None:
     hand.sees(name, *ALL)
     hand.edits(name, numberOfClusters=0)
     hand.sees(name)
-    wait_for(
-        lambda: (hand.condition(name, SATISFIED) or ("", ""))[1] == "NoManagedClusterMatched",
-        what="its reason misleads",
-    )
-    assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False"
+    hand.says(name, SATISFIED, reason="NoManagedClusterMatched")  # which misleads
+    hand.says(name, MISCONFIGURED, status="False")
 
 
 def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(
@@ -180,7 +181,7 @@ def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(
 
     name = hand.places(prioritizerPolicy=exact())
     hand.sees(name, *ALL)
-    wait_for(lambda: hand.condition(name, MISCONFIGURED), what="it has a status, too")
+    hand.says(name, MISCONFIGURED, status="False")
     hand.edits(name, numberOfClusters=-1)
     wait_for(panics, what="the controller panics")
     time.sleep(2)  # whatever else made it look at the same moment
@@ -206,10 +207,8 @@ def test_a_quoted_group_size_deletes_the_decisions_and_says_satisfied(hand: Hand
         lambda: pages(hand.hub, name, namespace=NAMESPACE) == [],
         what="there is no PlacementDecision any more",
     )
-    wait_for(
-        lambda: (hand.condition(name, MISCONFIGURED) or ("",))[0] == "True", what="only this condition tells"
-    )
-    assert (hand.condition(name, SATISFIED) or ("",))[0] == "True"
+    hand.says(name, MISCONFIGURED, status="True")  # only this condition tells
+    hand.says(name, SATISFIED, status="True")
 
 
 def test_a_name_over_63_bytes_is_never_decided_and_nothing_says_why(hand: Hand) -> None:
@@ -227,12 +226,10 @@ def test_a_name_over_63_bytes_is_never_decided_and_nothing_says_why(hand: Hand) 
 def test_a_cluster_that_joins_more_than_a_hundred_shifts_their_pages(hub: Client, hand: Hand) -> None:
     """Nobody says that they are available, so all of them have OCM's taint."""
     crowd = tuple(f"crowd-{number:03}" for number in range(102))
-    predicate = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"crowd": "yes"}}}}
+    crowded = where(labelSelector={"matchLabels": {"crowd": "yes"}})
 
     def joins(name: str) -> None:
-        item = cluster_document(name, fleet=NAMESPACE)
-        item["metadata"]["labels"] = {SET_LABEL: NAMESPACE, "crowd": "yes"}
-        hub.create(item)
+        hub.create(cluster_document(name, fleet=NAMESPACE, **{SET_LABEL: NAMESPACE, "crowd": "yes"}))
 
     def decisions(count: int) -> list[list[str]]:
         found = sorted(pages(hub, name, namespace=NAMESPACE), key=lambda page: str(page["metadata"]["name"]))
@@ -242,7 +239,7 @@ def test_a_cluster_that_joins_more_than_a_hundred_shifts_their_pages(hub: Client
         joins(each)
     try:
         tolerations = [{"operator": "Exists"}]
-        name = hand.places(predicates=[predicate], tolerations=tolerations, prioritizerPolicy=exact())
+        name = hand.places(**crowded, tolerations=tolerations, prioritizerPolicy=exact())
         first = wait_for(lambda: decisions(101), what="all are decided")
         joins(crowd[0])
         second = wait_for(lambda: decisions(102), what="the newcomer is decided")
@@ -275,8 +272,8 @@ def test_a_misspelled_score_ranks_by_name_and_nothing_says_so(hand: Hand) -> Non
     hand.scores(a={"cpu": 1}, b={"cpu": 2}, c={"cpu": 3})
     name = hand.places(numberOfClusters=1, prioritizerPolicy=exact(score_prioritizer(hand.load, "cpuu")))
     hand.sees(name, A)
-    wait_for(lambda: (hand.condition(name, SATISFIED) or ("",))[0] == "True", what="it is satisfied")
-    assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False"
+    hand.says(name, SATISFIED, status="True")
+    hand.says(name, MISCONFIGURED, status="False")
 
 
 def test_without_steady_one_point_moves_the_decision_and_with_it_a_hundred_do_not(hand: Hand) -> None:
@@ -304,8 +301,8 @@ def test_without_steady_one_point_moves_the_decision_and_with_it_a_hundred_do_no
 def test_an_expired_score_passes_cel_and_counts_nothing_in_a_prioritizer(hand: Hand) -> None:
     publish(hand.hub, C, hand.load, {"cpu": 100}, seconds=-3600)
     exists = f'managedCluster.scores("{hand.load}").exists(s, s.name == "cpu")'
-    predicate = {"requiredClusterSelector": {"celSelector": {"celExpressions": [exists]}}}
-    hand.sees(hand.places(predicates=[predicate], prioritizerPolicy=exact()), C)
+    scored = where(celSelector={"celExpressions": [exists]})
+    hand.sees(hand.places(**scored, prioritizerPolicy=exact()), C)
     hand.sees(hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu)), A)
 
 
@@ -324,8 +321,7 @@ def test_a_score_that_expires_counts_nothing_but_only_when_ocm_looks(hand: Hand)
 def test_cel_is_not_asked_again_when_a_score_changes(hand: Hand) -> None:
     hand.scores(a={"cpu": 10}, b={"cpu": 90}, c={"cpu": 10})
     expression = f'managedCluster.scores("{hand.load}").exists(s, s.name == "cpu" && s.value > 50)'
-    predicate = {"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}
-    name = hand.places(predicates=[predicate], prioritizerPolicy=exact())
+    name = hand.places(**where(celSelector={"celExpressions": [expression]}), prioritizerPolicy=exact())
     hand.sees(name, B)
     # OCM looks again at its own new decision; let that pass, or it is what brings the new answer.
     hold_for(lambda: hand.decided(name) == [B], what="the decision is settled", seconds=3)
@@ -337,13 +333,10 @@ def test_cel_is_not_asked_again_when_a_score_changes(hand: Hand) -> None:
 
 def test_a_failing_cel_expression_drops_the_cluster_silently(hand: Hand) -> None:
     expression = 'managedCluster.metadata.labels["tier"] == "gold"'
-    name = hand.places(
-        predicates=[{"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}]
-    )
+    name = hand.places(**where(celSelector={"celExpressions": [expression]}))
     hand.sees(name)
-    wait_for(lambda: hand.condition(name, SATISFIED), what="it has a status")
-    assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False"
-    assert (hand.condition(name, SATISFIED) or ("", ""))[1] == "NoManagedClusterMatched"
+    hand.says(name, SATISFIED, reason="NoManagedClusterMatched")
+    hand.says(name, MISCONFIGURED, status="False")
 
 
 def test_one_value_beyond_100_refuses_all_scores(hub: Client, hand: Hand) -> None:
@@ -354,12 +347,8 @@ def test_one_value_beyond_100_refuses_all_scores(hub: Client, hand: Hand) -> Non
 
 def test_a_create_drops_the_scores(hub: Client, hand: Hand) -> None:
     """The status is a subresource: what one apply from git could deliver is an object without scores."""
-    body = {
-        "apiVersion": SCORE.rpartition("/")[0],
-        "kind": "AddOnPlacementScore",
-        "metadata": {"name": hand.load, "namespace": A},
-    }
-    created = hub.create({**body, "status": {"scores": [{"name": "cpu", "value": 5}]}})
+    status = {"scores": [{"name": "cpu", "value": 5}]}
+    created = hub.create(manifest(SCORE, hand.load, namespace=A, status=status))
     assert "status" not in created
 
 
@@ -370,14 +359,9 @@ def test_a_work_may_have_512000_bytes_and_not_one_more(
     """The sum is ours, too (DSF501): compact JSON, and four bytes for each manifest of this size."""
     empty = len(json.dumps(config_map("large", ""), separators=(",", ":"))) + 4
     body = work(A, "large", [config_map("large", "x" * (LIMIT + over - empty))])
-    path = hub.path(WORK, namespace=A)
-    if over:
-        with pytest.raises(
-            ApiError, match=rf"the size of manifests is {LIMIT + 1} bytes which exceeds the {LIMIT} limit"
-        ):
-            hub.request("POST", path, body=body, parameters={"dryRun": "All"})
-    else:
-        hub.request("POST", path, body=body, parameters={"dryRun": "All"})
+    said = rf"the size of manifests is {LIMIT + 1} bytes which exceeds the {LIMIT} limit"
+    with pytest.raises(ApiError, match=said) if over else nullcontext():
+        hub.create(body, dry_run=True)
 
 
 def test_a_work_with_one_object_twice_is_refused(hub: Client, clusters: tuple[str, ...]) -> None:
@@ -395,47 +379,30 @@ def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(
     def value() -> object:
         return (spoke.find("v1/ConfigMap", "shared", namespace=CONFLICT) or {"data": {}})["data"].get("key")
 
-    spoke.apply(namespace_object(CONFLICT))
+    def applied() -> bool:
+        found = (hub.get(WORK, f"hazard-{writer}", namespace="cluster1") for writer in ("first", "second"))
+        return all(is_true(item, "Applied") for item in found)
+
+    spoke.apply(manifest("v1/Namespace", CONFLICT))
     try:
         for writer in ("first", "second"):
             hub.apply(work("cluster1", f"hazard-{writer}", [config_map("shared", writer)]))
             wait_for(lambda writer=writer: value() == writer, what=f"{writer} has written")  # type: ignore[misc]
-        for writer in ("first", "second"):
-            wait_for(lambda writer=writer: applied(hub, f"hazard-{writer}"), what=f"{writer} says Applied")  # type: ignore[misc]
+        wait_for(applied, what="both say Applied")
         hub.patch(WORK, "hazard-first", {"metadata": {"labels": {"touched": "yes"}}}, namespace="cluster1")
         hub.apply(work("cluster1", "hazard-first", [config_map("shared", "first again")]))
         wait_for(lambda: value() == "first again", what="the last writer wins")
-        assert applied(hub, "hazard-second")
+        assert applied()
     finally:
         for writer in ("first", "second"):
             hub.delete(WORK, f"hazard-{writer}", namespace="cluster1")
-        for writer in ("first", "second"):
-            wait_for(
-                lambda writer=writer: hub.find(WORK, f"hazard-{writer}", namespace="cluster1") is None,  # type: ignore[misc]
-                what="gone",
-            )
+        wait_until_gone(hub, WORK, "hazard-first", "hazard-second", namespace="cluster1")
         spoke.delete("v1/Namespace", CONFLICT)
 
 
-def applied(hub: Client, name: str) -> bool:
-    return is_true(hub.get(WORK, name, namespace="cluster1"), "Applied")
-
-
 def config_map(name: str, value: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": CONFLICT},
-        "data": {"key": value},
-    }
+    return manifest("v1/ConfigMap", name, namespace=CONFLICT, data={"key": value})
 
 
 def work(cluster: str, name: str, manifests: list[Object]) -> Object:
-    version, _, kind = WORK.rpartition("/")
-    metadata = {"name": name, "namespace": cluster}
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {"workload": {"manifests": manifests}},
-    }
+    return manifest(WORK, name, namespace=cluster, spec={"workload": {"manifests": manifests}})

@@ -7,114 +7,85 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.hub.controlplane.api import ApiError, Client, Object, condition
+from tests.hub.controlplane.api import (
+    CLUSTER_ROLE_BINDING,
+    RBAC,
+    ROLE_BINDING,
+    ApiError,
+    Client,
+    Object,
+    bound,
+    condition,
+    manifest,
+)
 from tests.hub.controlplane.kubeconfig import Identity
-from tests.hub.controlplane.manifests import HUB_NAMESPACE, namespace
-from tests.hub.controlplane.plane import ControlPlane, addon_identity
-from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.controlplane.ocm import HUB_NAMESPACE
+from tests.hub.controlplane.plane import SPOKES, ControlPlane, addon_identity
+from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_there
+from tests.hub.scenario.installation import WORK
 from tests.hub.scenario.placements import CLUSTER, SCORE, clusters_in_set, exact, placement
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm")]
 
 ADDON = "addon.open-cluster-management.io/v1alpha1"
-WORK = "work.open-cluster-management.io/v1/ManifestWork"
 INSTALLED = f"{ADDON}/ManagedClusterAddOn"
 DEFINITION = f"{ADDON}/ClusterManagementAddOn"
 TEMPLATE = f"{ADDON}/AddOnTemplate"
 CONFIG = f"{ADDON}/AddOnDeploymentConfig"
-ROLE = "rbac.authorization.k8s.io/v1/ClusterRole"
-BINDING = "rbac.authorization.k8s.io/v1/ClusterRoleBinding"
-SPOKES = ("cluster1", "cluster2")
+ROLE = f"{RBAC}/ClusterRole"
 
 
-def tiny_addon(addon: str) -> list[Object]:
+def tiny_addon(addon: str, *others: Object) -> list[Object]:
     """An add-on whose agent may read and create scores in its cluster's namespace on the hub, installed by
-    hand per cluster.
+    hand per cluster. Its template has these other manifests, too.
     """
-    role = f"{addon}-agent"
-    labels = {"app": f"{addon}-agent"}
-    container = {"name": "agent", "image": "example.invalid/agent:1"}
-    pod = {"serviceAccountName": f"{addon}-agent", "containers": [container]}
-    deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": f"{addon}-agent", "namespace": addon},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
+    name, labels = f"{addon}-agent", {"app": f"{addon}-agent"}
+    pod = {
+        "serviceAccountName": name,
+        "containers": [{"name": "agent", "image": "example.invalid/agent:1"}],
     }
-    account = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": f"{addon}-agent", "namespace": addon},
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    deployed = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    manifests = [
+        manifest("v1/Namespace", addon),
+        manifest("v1/ServiceAccount", name, namespace=addon),
+        manifest("apps/v1/Deployment", name, namespace=addon, spec=deployed),
+        *others,
+    ]
+    registration = {"type": "KubeClient", "kubeClient": {"hubPermissions": [permission(name)]}}
+    verbs = ["get", "list", "create"]
+    rules = [{"apiGroups": [CLUSTER], "resources": ["addonplacementscores"], "verbs": verbs}]
+    spec = {
+        "addonName": addon,
+        "agentSpec": {"workload": {"manifests": manifests}},
+        "registration": [registration],
     }
-    permission = {"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role}}
+    configs = [config("addontemplates", name=f"{addon}-1")]
     return [
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": role},
-            "rules": [
-                {
-                    "apiGroups": [CLUSTER],
-                    "resources": ["addonplacementscores"],
-                    "verbs": ["get", "list", "create"],
-                }
-            ],
-        },
-        {
-            "apiVersion": ADDON,
-            "kind": "AddOnTemplate",
-            "metadata": {"name": f"{addon}-1"},
-            "spec": {
-                "addonName": addon,
-                "agentSpec": {"workload": {"manifests": [namespace(addon), account, deployment]}},
-                "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": [permission]}}],
-            },
-        },
-        {
-            "apiVersion": ADDON,
-            "kind": "ClusterManagementAddOn",
-            "metadata": {"name": addon},
-            "spec": {
-                "installStrategy": {"type": "Manual"},
-                "supportedConfigs": [
-                    {
-                        "group": "addon.open-cluster-management.io",
-                        "resource": "addontemplates",
-                        "defaultConfig": {"name": f"{addon}-1"},
-                    }
-                ],
-            },
-        },
+        manifest(ROLE, name, rules=rules),
+        manifest(TEMPLATE, f"{addon}-1", spec=spec),
+        manifest(
+            DEFINITION, addon, spec={"installStrategy": {"type": "Manual"}, "supportedConfigs": configs}
+        ),
     ]
 
 
+def permission(role: str) -> Object:
+    return {"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role}}
+
+
+def config(resource: str, **where: str) -> Object:
+    """A kind of configuration, and the one that counts by default."""
+    return {"group": "addon.open-cluster-management.io", "resource": resource, "defaultConfig": where}
+
+
 def managed_cluster_addon(addon: str, cluster: str) -> Object:
-    return {
-        "apiVersion": ADDON,
-        "kind": "ManagedClusterAddOn",
-        "metadata": {"name": addon, "namespace": cluster},
-        "spec": {},
-    }
+    return manifest(INSTALLED, addon, namespace=cluster, spec={})
 
 
 def grant_to_addon_manager(addon: str) -> Object:
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": f"{addon}-addon-manager"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"{addon}-agent"},
-        "subjects": [
-            {
-                "kind": "ServiceAccount",
-                "name": "addon-manager-controller-sa",
-                "namespace": HUB_NAMESPACE,
-            }
-        ],
-    }
+    account = (HUB_NAMESPACE, "addon-manager-controller-sa")
+    return bound(f"{addon}-addon-manager", f"{addon}-agent", account=account)
 
 
 def definition(items: list[Object], kind: str) -> Object:
@@ -141,7 +112,7 @@ def defined(hub: Client, items: list[Object]) -> Iterator[None]:
         wait_for(lambda: not installed(), what=f"every {name} is gone", seen=installed)
         hub.delete(DEFINITION, name)
         hub.delete(TEMPLATE, f"{name}-1")
-        hub.delete(BINDING, f"{name}-addon-manager")
+        hub.delete(CLUSTER_ROLE_BINDING, f"{name}-addon-manager")
         for role in (f"{name}-agent", f"{name}-second"):
             hub.delete(ROLE, role)
 
@@ -156,23 +127,14 @@ def test_rights_of_the_template_let_one_clusters_agent_write_another_clusters_sc
     with defined(hub, tiny_addon(addon)):
         for cluster in SPOKES:
             hub.apply(managed_cluster_addon(addon, cluster))
-        body: Object = {
-            "apiVersion": f"{CLUSTER}/v1alpha1",
-            "kind": "AddOnPlacementScore",
-            "metadata": {"name": addon},
-        }
         try:
             with control_plane.hub.client(addon_identity(cluster="cluster1", addon=addon)) as agent:
-                elsewhere = {**body, "metadata": {"name": addon, "namespace": "cluster2"}}
+                elsewhere = manifest(SCORE, addon, namespace="cluster2")
                 wait_for(lambda: agent.create(elsewhere), what="the agent of cluster1 writes into cluster2")
-            subjects = hub.get(
-                "rbac.authorization.k8s.io/v1/RoleBinding",
-                f"open-cluster-management:{addon}:clusterrole:agent",
-                namespace="cluster2",
-            )["subjects"]
-            assert f"system:open-cluster-management:addon:{addon}" in [
-                subject["name"] for subject in subjects
-            ]
+            binding = f"open-cluster-management:{addon}:clusterrole:agent"
+            subjects = hub.get(ROLE_BINDING, binding, namespace="cluster2")["subjects"]
+            group = f"system:open-cluster-management:addon:{addon}"
+            assert group in [subject["name"] for subject in subjects]
             # Without the shared group: the rights are those of the cluster's own.
             alone = Identity(
                 user="agent", groups=(f"system:open-cluster-management:cluster:cluster1:addon:{addon}",)
@@ -186,7 +148,7 @@ def test_rights_of_the_template_let_one_clusters_agent_write_another_clusters_sc
 def test_the_add_on_manager_gives_no_rights_that_it_lacks(hub: Client) -> None:
     addon = "hazard-grant"
     with defined(hub, tiny_addon(addon)):
-        hub.delete(BINDING, f"{addon}-addon-manager")
+        hub.delete(CLUSTER_ROLE_BINDING, f"{addon}-addon-manager")
         hub.apply(managed_cluster_addon(addon, "cluster1"))
         wait_for(
             lambda: registration(hub, addon).get("reason") == "SetPermissionFailed",
@@ -211,10 +173,8 @@ def test_two_current_cluster_permissions_collide(hub: Client) -> None:
     items = tiny_addon(addon)
     role = definition(items, "ClusterRole")
     second = {**role, "metadata": {"name": f"{addon}-second"}}
-    permissions = definition(items, "AddOnTemplate")["spec"]["registration"][0]["kubeClient"][
-        "hubPermissions"
-    ]
-    permissions.append({"type": "CurrentCluster", "currentCluster": {"clusterRoleName": f"{addon}-second"}})
+    [registered] = definition(items, "AddOnTemplate")["spec"]["registration"]
+    registered["kubeClient"]["hubPermissions"].append(permission(f"{addon}-second"))
     with defined(hub, [second, *items]):
         hub.apply(managed_cluster_addon(addon, "cluster1"))
         wait_for(
@@ -231,29 +191,17 @@ def test_a_deployment_config_without_a_namespace_moves_the_agent(hub: Client) ->
     """
     addon = "hazard-moved"
     items = tiny_addon(addon)
-    config: Object = {
-        "apiVersion": ADDON,
-        "kind": "AddOnDeploymentConfig",
-        "metadata": {"name": addon, "namespace": "default"},
-        "spec": {"customizedVariables": []},
-    }
-    hub.apply(config)
+    hub.apply(manifest(CONFIG, addon, namespace="default", spec={"customizedVariables": []}))
     definition(items, "ClusterManagementAddOn")["spec"]["supportedConfigs"].append(
-        {
-            "group": "addon.open-cluster-management.io",
-            "resource": "addondeploymentconfigs",
-            "defaultConfig": {"name": addon, "namespace": "default"},
-        }
+        config("addondeploymentconfigs", name=addon, namespace="default")
     )
     try:
         with defined(hub, items):
             hub.apply(managed_cluster_addon(addon, "cluster1"))
             manifests = delivered(hub, addon)
             moved = "open-cluster-management-agent-addon"
-            assert {item["metadata"]["namespace"] for item in manifests if item["kind"] != "Namespace"} == {
-                moved
-            }
-            assert [item["metadata"]["name"] for item in manifests if item["kind"] == "Namespace"] == [moved]
+            places = {item["metadata"].get("namespace", item["metadata"]["name"]) for item in manifests}
+            assert places == {moved}
     finally:
         hub.delete(CONFIG, addon, namespace="default")
 
@@ -261,18 +209,10 @@ def test_a_deployment_config_without_a_namespace_moves_the_agent(hub: Client) ->
 def test_braces_in_a_template_are_erased(hub: Client) -> None:
     """Any other template language inside (alerts, dashboards, Helm) loses its variables without a word."""
     addon = "hazard-braces"
-    items = tiny_addon(addon)
-    manifests = definition(items, "AddOnTemplate")["spec"]["agentSpec"]["workload"]["manifests"]
     text = "cluster {{CLUSTER_NAME}}: {{ CLUSTER_NAME }} and {{ $labels.pod }}"
-    manifests.append(
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "alerts", "namespace": addon},
-            "data": {"text": text},
-        }
-    )
-    with defined(hub, items):
+    with defined(
+        hub, tiny_addon(addon, manifest("v1/ConfigMap", "alerts", namespace=addon, data={"text": text}))
+    ):
         hub.apply(managed_cluster_addon(addon, "cluster1"))
         alerts = next(item for item in delivered(hub, addon) if item["kind"] == "ConfigMap")
         assert alerts["data"]["text"] == "cluster cluster1:  and "
@@ -300,9 +240,7 @@ def test_installing_by_placement_removes_what_people_installed(
         by_placement(hub, addon, place)
         wait_for(lambda: installed_on(hub, addon) == [chosen], what=f"the one on {other} is deleted")
         by_placement(hub, addon, "a-placement-that-is-not-there")
-        wait_for(
-            lambda: installed_on(hub, addon) == [], what="a Placement that is not there uninstalls everywhere"
-        )
+        wait_for(lambda: installed_on(hub, addon) == [], what="all are uninstalled")
 
 
 def by_placement(hub: Client, addon: str, name: str) -> None:
@@ -318,7 +256,6 @@ def installed_on(hub: Client, addon: str) -> list[str]:
 
 def delivered(hub: Client, addon: str) -> list[Object]:
     """What the add-on manager makes of the template for cluster1."""
-    name = f"addon-{addon}-deploy-0"
-    found = wait_for(lambda: hub.find(WORK, name, namespace="cluster1"), what=f"the work {name}")
+    found = wait_until_there(hub, WORK, f"addon-{addon}-deploy-0", namespace="cluster1")
     manifests: list[Object] = found["spec"]["workload"]["manifests"]
     return manifests

@@ -11,34 +11,24 @@ import pytest
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.render.hubscorer import NAME
-from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.api import ROLE_BINDING, ApiError, Client, Object, bound, manifest
 from tests.hub.controlplane.applications import copies, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import Identity
-from tests.hub.controlplane.plane import ControlPlane, addon_identity
+from tests.hub.controlplane.plane import SPOKES, ControlPlane, addon_identity
 from tests.hub.controlplane.prometheus import LoadExporter, start_prometheus
 from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.agents import HUB_NAMESPACE, AgentProgram, hub_scorer
-from tests.hub.scenario.clusterdns import ClusterDns
-from tests.hub.scenario.fleet import (
-    APPLICATION,
-    RESOURCE,
-    SCORE,
-    SCORER,
-    Fleet,
-    scorer,
-    write_fleet,
-)
+from tests.hub.scenario.agents import HUB_NAMESPACE, AgentProgram, cluster_dns, hub_scorer
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, new_fleet
 from tests.hub.scenario.installation import ADDON, Installation, installed
 from tests.hub.scenario.placements import SCORE as SCORES
-from tests.hub.scenario.placements import wait_for_decision
-from tests.hub.test_agent_rights import SCORE_RIGHTS, SUSPENDED_RIGHT
+from tests.hub.scenario.placements import delete_scores, wait_for_decision
+from tests.hub.test_agent_rights import NOT_THE_FLEETS, SCORE_RIGHTS, SUSPENDED_RIGHT, refused
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus")]
 
-CLUSTERS = ("cluster1", "cluster2")
 CENTRAL = "thanos-query.monitoring.svc:9090"
 AGENTS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 OURS = {**AGENTS, "gitops-dsf.io/runs-on": "Hub"}
@@ -71,46 +61,25 @@ class Scene:
     def applications(self) -> list[str]:
         return sorted(copies(self.hub, APPLICATION))
 
-    def delete_scores(self) -> None:
-        for cluster in CLUSTERS:
-            for item in self.hub.list(SCORES, namespace=cluster):
-                self.hub.delete(SCORES, item["metadata"]["name"], namespace=cluster)
 
-
-def on_the_hub() -> Object:
-    """The scorer of the fleet. The score is the headroom times 100."""
-    found = scorer(
-        runsOn="Hub",
-        source={
-            "host": f"http://{CENTRAL}",
-            "params": {"query": "1 - avg by (cluster) (cpu_load)"},
-            "clusterLabel": {"name": "cluster"},
-        },
-        scoring={"type": "Query", "params": {"name": SCORE, "interval": 1}},
-        scoreRange={"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
-    )
-    for key in ("configURL", "configSyncMode"):
-        del found["spec"][key]
-    return found
+ON_THE_HUB: Object = {
+    "runsOn": "Hub",
+    "source": {
+        "host": f"http://{CENTRAL}",
+        "params": {"query": "1 - avg by (cluster) (cpu_load)"},
+        "clusterLabel": {"name": "cluster"},
+    },
+    "scoring": {"type": "Query", "params": {"name": SCORE, "interval": 1}},
+    "scoreRange": {"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
+}
+"""The scorer of the fleet. The score is the headroom times 100."""
 
 
 def score(name: str, labels: dict[str, str]) -> Object:
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
-        "kind": "AddOnPlacementScore",
-        "metadata": {"name": name, "namespace": "cluster2", "labels": labels},
-    }
+    return manifest(SCORES, name, namespace="cluster2", meta={"labels": labels})
 
 
-def refused(client: Client, *, because: str) -> bool:
-    """Whether a policy refuses a score of another name. Nothing is created."""
-    item = score("somebody-elses", {})
-    path = client.path(SCORES, namespace=item["metadata"]["namespace"])
-    try:
-        client.request("POST", path, body=item, parameters={"dryRun": "All"})
-    except ApiError as error:
-        return because in str(error)
-    return False
+STRANGE = score("somebody-elses", {})
 
 
 @pytest.fixture(scope="module")
@@ -122,11 +91,7 @@ def scene(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("hubscoring")
-    fleet = Fleet(repository=git_server.create("hubscoring"), name="hubscoring")
-    write_fleet(fleet, clusters=list(CLUSTERS))
-    fleet.write(f"scorers/{SCORER}.yaml", on_the_hub())
-    fleet.render()
-    fleet.publish("Score on the hub")
+    fleet = new_fleet(git_server, "hubscoring", **ON_THE_HUB)
     processes = control_plane.processes
     with ExitStack() as stack:
         stack.enter_context(argocd.knowing(control_plane.spokes.values()))
@@ -139,7 +104,8 @@ def scene(
         )
         stack.callback(processes.stop, "central")
         exporters = {}
-        for cluster in CLUSTERS:
+        queue = {"batch_send_deadline": "100ms"}
+        for cluster in fleet.clusters:
             exporters[cluster] = stack.enter_context(LoadExporter())
             start_prometheus(
                 binaries=obtain("prometheus"),
@@ -149,31 +115,21 @@ def scene(
                 exporter=exporters[cluster],
                 configuration={
                     "global": {"external_labels": {"cluster": cluster}},
-                    "remote_write": [
-                        {
-                            "url": f"{central}/api/v1/write",
-                            "queue_config": {"batch_send_deadline": "100ms"},
-                        }
-                    ],
+                    "remote_write": [{"url": f"{central}/api/v1/write", "queue_config": queue}],
                 },
             )
             stack.callback(processes.stop, f"prometheus-{cluster}")
-        names = stack.enter_context(ClusterDns({CENTRAL: central}))
-        installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        environment = stack.enter_context(cluster_dns({CENTRAL: central}))
+        installation = stack.enter_context(installed(fleet, control_plane))
         wait_for(
             lambda: granted_to_hub_scorer(control_plane, "cluster1"), what="the hub scorer has its rights"
         )
         with Client(control_plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)) as account:
             wait_for(
-                lambda: refused(account, because="of scorers with runsOn: Hub and no"),
+                lambda: refused(account, STRANGE, because="of scorers with runsOn: Hub and no"),
                 what="the hub scorer's policy is in force",
             )
-        yield Scene(
-            installation=installation,
-            environment=names.environment,
-            hub=hub,
-            load=exporters,
-        )
+        yield Scene(installation=installation, environment=environment, hub=hub, load=exporters)
 
 
 @pytest.fixture(autouse=True)
@@ -181,7 +137,7 @@ def _beginning(scene: Scene) -> Iterator[None]:
     """Every test begins with the same load and without scores."""
     scene.set_load(cluster1=0.2, cluster2=0.7)
     yield
-    scene.delete_scores()
+    delete_scores(scene.hub, *SPOKES)
 
 
 @pytest.fixture
@@ -215,7 +171,7 @@ def test_it_has_exactly_the_rendered_rights(scene: Scene) -> None:
         HUB_NAMESPACE: {SUSPENDED_RIGHT},
     }.items():
         assert granted_to_hub_scorer(scene.plane, namespace) == wanted, namespace
-    for cluster in CLUSTERS:
+    for cluster in SPOKES:
         assert scene.hub.find(ADDON, ADDON_NAME, namespace=cluster) is None, "no cluster needs an agent"
 
 
@@ -244,33 +200,13 @@ class TestPolicies:
     def test_it_takes_over_from_an_agent_and_then_the_agent_may_not_write(
         self, scene: Scene, account: Client, hub: Client
     ) -> None:
-        agent_rights = {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "RoleBinding",
-            "metadata": {"name": "an-agent", "namespace": "cluster2"},
-            "roleRef": {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": "gitops-dsf:agent",
-            },
-            "subjects": [
-                {
-                    "apiGroup": "rbac.authorization.k8s.io",
-                    "kind": "Group",
-                    "name": f"system:open-cluster-management:cluster:cluster2:addon:{ADDON_NAME}",
-                }
-            ],
-        }
-        hub.apply(agent_rights)
         identity = addon_identity(cluster="cluster2", addon=ADDON_NAME)
+        hub.apply(bound("an-agent", "gitops-dsf:agent", namespace="cluster2", group=identity.groups[0]))
         try:
             with scene.plane.hub.client(identity) as agent:
+                wait_for(lambda: agent.granted("cluster2") >= SCORE_RIGHTS, what="the agent has rights")
                 wait_for(
-                    lambda: agent.granted("cluster2") >= SCORE_RIGHTS,
-                    what="the agent has rights",
-                )
-                wait_for(
-                    lambda: refused(agent, because="of the fleet's scorers and no others"),
+                    lambda: refused(agent, STRANGE, because=NOT_THE_FLEETS),
                     what="the agents' policy is in force",
                 )
                 hub.create(score(RESOURCE, AGENTS))
@@ -280,13 +216,13 @@ class TestPolicies:
                 with pytest.raises(ApiError, match="may delete AddOnPlacementScores that it wrote"):
                     account.delete(SCORES, RESOURCE, namespace="cluster2")
                 account.patch(SCORES, RESOURCE, {"metadata": {"labels": OURS}}, namespace="cluster2")
-                with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
+                with pytest.raises(ApiError, match=NOT_THE_FLEETS):
                     agent.patch(
                         SCORES, RESOURCE, {"metadata": {"annotations": {"a": "c"}}}, namespace="cluster2"
                     )
                 account.delete(SCORES, RESOURCE, namespace="cluster2")
         finally:
-            hub.delete("rbac.authorization.k8s.io/v1/RoleBinding", "an-agent", namespace="cluster2")
+            hub.delete(ROLE_BINDING, "an-agent", namespace="cluster2")
 
 
 def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: AgentProgram) -> None:

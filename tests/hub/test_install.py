@@ -9,30 +9,27 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
-from tests.hub.controlplane.api import Client, Object
-from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
+from tests.hub.controlplane.api import Client, Object, manifest
+from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, copies
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
-from tests.hub.scenario.fleet import Fleet, application, settings, write_fleet
+from tests.hub.scenario.fleet import Fleet, application, new_fleet
 from tests.hub.scenario.installation import ADDON, WORK, Installation
-from tests.hub.scenario.placements import DECISION
+from tests.hub.scenario.placements import BINDING, CLUSTER_SET, DECISION, PLACEMENT
 from tests.hub.scenario.reconciling import HUB_NAMESPACE, reconciling
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
-CLUSTERS = ("cluster1", "cluster2")
 PROJECT = "argoproj.io/v1alpha1/AppProject"
 DEPLOYMENT = "apps/v1/Deployment"
 OURS = "app.kubernetes.io/managed-by=gitops-dsf,app.kubernetes.io/part-of=gitops-dsf"
-GENERATED = f"gitops-dsf.io/application={GUESTBOOK}"
 HEALTH_KEY = "resource.customizations.health.work.open-cluster-management.io_ManifestWork"
 
 
@@ -46,18 +43,9 @@ class Empty:
 
     def run(self, verb: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """The verb as a process, because other things happen while it waits."""
+        hub = ("--context", "context", "--kubeconfig", str(self.plane.hub.kubeconfig()))
         return subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "gitops_dsf",
-                verb,
-                "--context",
-                "context",
-                "--kubeconfig",
-                str(self.plane.hub.kubeconfig()),
-                *arguments,
-            ],
+            [sys.executable, "-m", "gitops_dsf", verb, *hub, *arguments],
             cwd=self.fleet.root,
             capture_output=True,
             text=True,
@@ -79,8 +67,8 @@ class Empty:
             "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy",
             "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding",
             DEPLOYMENT,
-            "cluster.open-cluster-management.io/v1beta1/Placement",
-            "cluster.open-cluster-management.io/v1beta2/ManagedClusterSetBinding",
+            PLACEMENT,
+            BINDING,
             "networking.k8s.io/v1/NetworkPolicy",
             "policy/v1/PodDisruptionBudget",
             "rbac.authorization.k8s.io/v1/ClusterRole",
@@ -98,7 +86,7 @@ class Empty:
         ]
 
     def generated(self) -> list[Object]:
-        return self.hub.list(APPLICATION, namespace="argocd", labels=GENERATED)
+        return [*copies(self.hub, GUESTBOOK, going=True).values()]
 
     def health_checks(self) -> list[str]:
         data = self.hub.get("v1/ConfigMap", "argocd-cm", namespace="argocd").get("data") or {}
@@ -107,24 +95,17 @@ class Empty:
 
 @pytest.fixture
 def empty(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Empty]:
-    fleet = Fleet(repository=git_server.create("installed"), name="installed")
-    write_fleet(fleet, clusters=list(CLUSTERS))
-    document = settings(fleet)
-    document["spec"]["output"]["shards"] = 1
-    fleet.write("gitops-dsf.yaml", document)
+    fleet = new_fleet(git_server, "installed")
     workload = git_server.create("installed-guestbook")
-    greeting: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"greeting": "hello"}}
-    workload.commit({"guestbook.yaml": json.dumps({**greeting, "metadata": {"name": "guestbook"}})})
-    guestbook = application("installed")
-    guestbook["spec"]["application"]["source"]["repoURL"] = workload.url
-    del guestbook["spec"]["application"]["syncPolicy"]
-    fleet.write(f"apps/{GUESTBOOK}.yaml", guestbook)
-    installation = Installation(fleet=fleet, plane=control_plane, clusters=CLUSTERS)
+    greeting = manifest("v1/ConfigMap", "guestbook", data={"greeting": "hello"})
+    workload.commit({"guestbook.yaml": json.dumps(greeting)})
+    fleet.write(f"apps/{GUESTBOOK}.yaml", application("installed", source={"repoURL": workload.url}))
+    installation = Installation(fleet=fleet, plane=control_plane)
     found = Empty(fleet=fleet, plane=control_plane, hub=hub)
     with ExitStack() as stack:
         stack.enter_context(argocd.knowing(control_plane.spokes.values()))
         installation.label_clusters()
-        stack.callback(hub.delete, "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet", fleet.name)
+        stack.callback(hub.delete, CLUSTER_SET, fleet.name)
         fleet.render()
         fleet.publish("A fleet")
         stack.callback(_nothing_left, found)
@@ -159,12 +140,8 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
         # At its own speed: with a Lease of 3 s it would end on a busy machine, and nobody starts it again.
         with reconciling(control_plane, until="answers"):
             # In place of a kubelet, which says so about the pods that this process stands for.
-            empty.hub.patch_status(
-                DEPLOYMENT,
-                "gitops-dsf-reconciler",
-                {"replicas": 1, "readyReplicas": 1},
-                namespace=HUB_NAMESPACE,
-            )
+            ready = {"replicas": 1, "readyReplicas": 1}
+            empty.hub.patch_status(DEPLOYMENT, "gitops-dsf-reconciler", ready, namespace=HUB_NAMESPACE)
             installed = installing.result()
             assert "The loop runs" in installed.stdout, installed.stdout + installed.stderr
             assert " 0 errors" in installed.stdout.partition("The loop runs")[2], installed.stdout
@@ -194,7 +171,7 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
     assert removed.returncode == 0, removed.stdout + removed.stderr
     assert empty.ours() == []
     assert empty.health_checks() == []
-    for name in CLUSTERS:
+    for name in empty.fleet.clusters:
         spoke = control_plane.spokes[name].admin
         assert empty.hub.find(ADDON, ADDON_NAME, namespace=name) is None
         assert spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None
@@ -222,9 +199,5 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
 
     last = empty.run("uninstall", "--delete-applications")
     assert last.returncode == 0, last.stdout + last.stderr
-    wait_for(
-        lambda: (
-            control_plane.spokes[cluster].admin.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK) is None
-        ),
-        what="Argo CD deletes the workload with its Application",
-    )
+    # Argo CD deletes the workload with its Application.
+    wait_until_gone(control_plane.spokes[cluster].admin, "v1/ConfigMap", "guestbook", namespace=GUESTBOOK)

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.names import RECONCILER
-from tests.hub.controlplane.api import Client, Object, is_true
+from tests.hub.controlplane.api import Client, Object, is_true, manifest
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import WORKLOAD_CONTROLLERS, Kubernetes
+from tests.hub.controlplane.kubeconfig import kubeconfig_of
 from tests.hub.controlplane.node import Node, Service, is_ready
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
 from tests.hub.controlplane.processes import Processes
@@ -29,16 +29,7 @@ from tests.hub.controlplane.registry import Registry
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario import realimages
 from tests.hub.scenario.agents import HUB_NAMESPACE, wait_for_deployment
-from tests.hub.scenario.fleet import (
-    APPLICATION,
-    RESOURCE,
-    SCORER,
-    SCORING,
-    Fleet,
-    scorer,
-    settings,
-    write_fleet,
-)
+from tests.hub.scenario.fleet import RESOURCE, SCORING, new_fleet
 from tests.hub.scenario.headroom import HeadroomApi
 from tests.hub.scenario.installation import ADDON, Installation
 from tests.hub.scenario.placements import SCORE
@@ -116,8 +107,7 @@ def container_id(pod: Object) -> str:
 def secret(name: str, content: dict[str, bytes]) -> Object:
     """A Secret in the namespace of the agent."""
     data = {key: base64.b64encode(value).decode("ascii") for key, value in content.items()}
-    metadata = {"name": name, "namespace": AGENT_NAMESPACE}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
+    return manifest("v1/Secret", name, namespace=AGENT_NAMESPACE, type="Opaque", data=data)
 
 
 def hub_kubeconfig(plane: ControlPlane, cluster: str) -> Object:
@@ -126,26 +116,15 @@ def hub_kubeconfig(plane: ControlPlane, cluster: str) -> Object:
     """
     identity = addon_identity(cluster=cluster, addon=ADDON_NAME)
     pair = plane.hub.authority.client(identity.user, identity.groups)
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {
-                "name": "hub",
-                "cluster": {
-                    "server": f"https://{HUB_NAME}:443",
-                    "certificate-authority-data": plane.hub.authority.bundle,
-                },
-            }
-        ],
-        "users": [{"name": "agent", "user": {"client-certificate": "tls.crt", "client-key": "tls.key"}}],
-        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "agent", "namespace": cluster}}],
-        "current-context": "hub",
-    }
+    kubeconfig = kubeconfig_of(
+        {"server": f"https://{HUB_NAME}:443", "certificate-authority-data": plane.hub.authority.bundle},
+        {"client-certificate": "tls.crt", "client-key": "tls.key"},
+        namespace=cluster,
+    )
     return secret(
         f"{ADDON_NAME}-hub-kubeconfig",
         {
-            "kubeconfig": yaml.safe_dump(kubeconfig).encode(),
+            "kubeconfig": kubeconfig.encode(),
             "tls.crt": pair.certificate,
             "tls.key": pair.key,
             "cluster-name": cluster.encode(),
@@ -183,17 +162,14 @@ def world(
         registry = stack.enter_context(Registry(processes=processes, folder=folder / "registry"))
         sandbox, images = realimages.publish(registry, kubelet, folder, names=("agent", "reconciler"))
         api = stack.enter_context(HeadroomApi(fixed=0.5, token="first"))
-        fleet = Fleet(repository=git_server.create("kubelet"), name="kubelet")
-        write_fleet(fleet, clusters=[CLUSTER])
-        (fleet.root / f"apps/{APPLICATION}.yaml").unlink()
-        chosen = settings(fleet)
-        chosen["spec"]["agent"] = {"image": images["agent"]}
-        chosen["spec"]["reconciler"] = {"image": images["reconciler"]}
-        fleet.write("gitops-dsf.yaml", chosen)
-        fleet.write(f"scorers/{SCORER}.yaml", scorer(secret=SECRET, source={"type": "None"}))
+        source = {"type": "None"}
+        fleet = new_fleet(
+            git_server, "kubelet", clusters=[CLUSTER], guestbook=False, secret=SECRET, source=source
+        )
+        fleet.configure(**{name: {"image": image} for name, image in images.items()})
         fleet.render()
         # Not removed at the end, because the control plane ends with it.
-        installation = Installation(fleet=fleet, plane=plane, clusters=(CLUSTER,))
+        installation = Installation(fleet=fleet, plane=plane)
         # Its kinds and roles: it does not run.
         ArgoCD(binaries=argocd_binaries, processes=processes, folder=folder, hub=plane.hub).install()
         installation.label_clusters()
@@ -224,12 +200,7 @@ def world(
             )
             for number, server in enumerate((spoke, plane.hub), start=1)
         ]
-        running = World(
-            plane=plane,
-            images=images,
-            api=api,
-            spoke_node=nodes[0],
-        )
+        running = World(plane=plane, images=images, api=api, spoke_node=nodes[0])
         running.agent()
         processes.check_listeners()
         yield running

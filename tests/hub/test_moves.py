@@ -1,38 +1,39 @@
 """Make before break on a real hub, with the reconciler's own account: the old copy goes, with its workload,
-when the new one is Healthy. The template of the application reads a label of its cluster.
+when the new one is Healthy. The template of the application reads a label of its cluster. A paced move counts
+as under way until the old copy is gone, and OCM leaves a lost cluster also then.
 
 Deployments run nowhere here, so a test says what their status is, and real Argo CD concludes their health
 from it.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.hub.controlplane.api import Object
-from tests.hub.controlplane.applications import copies, error_of, refresh_set
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.pacing.ledger import Ledger, Phase
+from gitops_dsf.pacing.stored import read_moves
+from tests.hub.controlplane.api import Client, Object, manifest
+from tests.hub.controlplane.applications import APPLICATION_SET, copies, error_of, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
-from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
-from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
-from tests.hub.scenario.fleet import Fleet, application, settings, write_fleet
-from tests.hub.scenario.fleet import cluster as cluster_document
+from tests.hub.scenario.agents import DEPLOYMENT
+from tests.hub.scenario.fleet import RESOURCE, SCORE, application, new_fleet
 from tests.hub.scenario.installation import Installation, installed
-from tests.hub.scenario.placements import MANAGED_CLUSTER, prefer
-from tests.hub.scenario.reconciling import FAST, Reconciler, reconciling
-from tests.hub.scenario.scoredplane import ARGOCD_NAMESPACE, ScoredPlane
+from tests.hub.scenario.placements import MANAGED_CLUSTER, decided, prefer, publish
+from tests.hub.scenario.placements import SCORE as SCORES
+from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, events, reconciling
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 FLEET = "moving"
-CLUSTERS = ("cluster1", "cluster2")
 NAME = "moving-single"
-DEPLOYMENT, EVENT = "apps/v1/Deployment", "v1/Event"
 GOOD: Object = {"observedGeneration": 1_000}
 LABEL = "topology.example.com/region"
 REGIONS = {"cluster1": "us", "cluster2": "eu"}
@@ -41,7 +42,9 @@ NEW_REGION = "eu-west"
 
 
 @dataclass(kw_only=True)
-class MovePlane(ScoredPlane):
+class MovePlane:
+    plane: ControlPlane
+    hub: Client
     installation: Installation
 
     def prefer(self, name: str, *clusters: str) -> None:
@@ -74,7 +77,7 @@ class MovePlane(ScoredPlane):
         wait_for(
             lambda: sorted(self.copies(name)) == sorted(clusters),
             what=f"copies on {clusters}",
-            seen=lambda: (self.decision_of(name), self.states(name), error_of(self.hub, name)),
+            seen=lambda: (decided(self.hub, name), self.states(name), error_of(self.hub, name)),
         )
 
     def workload_on(self, name: str, cluster: str) -> Object | None:
@@ -104,40 +107,27 @@ class MovePlane(ScoredPlane):
             self.report(name, cluster, GOOD, health="Healthy")
         self.become(name, *clusters)
 
-    def events(self, name: str, reason: str) -> list[tuple[str, str]]:
-        items = self.hub.list(EVENT, namespace=ARGOCD_NAMESPACE)
-        return [
-            (item["type"], item["message"])
-            for item in items
-            if item["involvedObject"].get("name") == name
-            and item["involvedObject"].get("kind") == "ApplicationSet"
-            and item["reason"] == reason
-        ]
+    def events(self, name: str, reason: str) -> list[str]:
+        return events(self.hub, self.hub.get(APPLICATION_SET, name, namespace="argocd"), reason)
 
-    def reconciler(self, name: str = "moves-reconciler") -> AbstractContextManager[Reconciler]:
-        return reconciling(self.plane, name=name, speed=FAST)
+    def reconciler(self, **spec: Any) -> AbstractContextManager[Reconciler]:
+        return reconciling(self.plane, spec=spec, name="moves-reconciler", speed=FAST)
+
+    def ledger(self) -> Ledger:
+        found = self.hub.find("v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE) or {}
+        return read_moves(found.get("data")).ledger
+
+    def phases(self) -> list[Phase]:
+        """Of the moves that were admitted."""
+        return [each.phase for each in self.ledger().moves if each.admitted]
 
 
 def deployment(cluster: str) -> str:
     labels = {"app": cluster}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "web", "image": "example.invalid/web:1"}]},
-    }
-    body = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": cluster},
-        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
-    }
-    return yaml.safe_dump(body)
-
-
-def in_region(name: str, region: str) -> Object:
-    """A cluster with a label."""
-    item = cluster_document(name, fleet=FLEET)
-    item["metadata"]["labels"][LABEL] = region
-    return item
+    containers = [{"name": "web", "image": "example.invalid/web:1"}]
+    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    return yaml.safe_dump(manifest(DEPLOYMENT, cluster, spec=spec))
 
 
 @contextmanager
@@ -147,36 +137,45 @@ def moving(
     """A fleet with one application, which deploys the folder of its cluster's region. `spec` is added to that
     of gitops-dsf.yaml.
     """
-    fleet = Fleet(repository=git_server.create(name), name=FLEET)
+    fleet = new_fleet(git_server, FLEET, repository=name, guestbook=False)
     workload = git_server.create(f"{name}-workload")
     places = [*REGIONS.items(), ("cluster2", NEW_REGION)]
     workload.commit({f"overlays/{region}/deployment.yaml": deployment(name) for name, region in places})
-    write_fleet(fleet, clusters=[])
-    (fleet.root / f"apps/{GUESTBOOK}.yaml").unlink()
-    document = settings(fleet)
-    document["spec"] |= spec
-    fleet.write("gitops-dsf.yaml", document)
+    fleet.configure(**spec)
     for where, region in REGIONS.items():
-        fleet.write(f"clusters/{where}.yaml", in_region(where, region))
-    item = application(FLEET, name=NAME)
-    path = f'overlays/{{{{ index .labels "{LABEL}" }}}}'
-    item["spec"]["application"]["source"] |= {"repoURL": workload.url, "path": path}
-    del item["spec"]["application"]["syncPolicy"]
-    fleet.write(f"apps/{NAME}.yaml", item)
-    fleet.render()
-    with (
-        argocd.knowing(control_plane.spokes.values()),
-        installed(fleet, control_plane, clusters=CLUSTERS) as installation,
-    ):
+        fleet.join(where, **{LABEL: region})
+    source = {"repoURL": workload.url, "path": f'overlays/{{{{ index .labels "{LABEL}" }}}}'}
+    # Longer than any wait: Argo CD looks because the reconciler asks it to.
+    moves = {"strategy": "MakeBeforeBreak", "refreshSeconds": 600}
+    fleet.write(f"apps/{NAME}.yaml", application(FLEET, NAME, source=source, moves=moves))
+    with argocd.knowing(control_plane.spokes.values()), installed(fleet, control_plane) as installation:
         yield MovePlane(plane=control_plane, hub=control_plane.hub.admin, installation=installation)
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer) -> Iterator[MovePlane]:
-    with moving(control_plane, argocd, git_server, "moving") as found:
+def scene(
+    request: pytest.FixtureRequest, control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer
+) -> Iterator[MovePlane]:
+    """With a pace or without."""
+    spec = {"pace": request.param} if request.param else {}
+    with (
+        moving(control_plane, argocd, git_server, f"moving-{bool(spec)}".lower(), **spec) as found,
+        ExitStack() as stack,
+    ):
+        stack.callback(found.hub.delete, "v1/ConfigMap", MOVES_SCORE, namespace=HUB_NAMESPACE)
+        for name in SPOKES:
+            stack.callback(found.hub.delete, SCORES, MOVES_SCORE, namespace=name)
         yield found
 
 
+PACE: Object = {"concurrent": 1, "settleSeconds": 5, "cooldownSeconds": 0}
+AT_ONCE, PACED = (
+    pytest.mark.parametrize("scene", [pace], indirect=True, ids=[name])
+    for name, pace in (("at-once", None), ("paced", PACE))
+)
+
+
+@AT_ONCE
 def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: MovePlane) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(NAME, "cluster1")
@@ -189,14 +188,13 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: 
             lambda: reconciler.waits_for(NAME) == {"NewCopyNotHealthy"}, what="it waits for the new copy"
         )
         wait_for(
-            lambda: any(
-                "moving-single-cluster1 on cluster1 is still there" in text
-                for _, text in scene.events(NAME, "MoveWaits")
+            lambda: (
+                "moving-single-cluster1 on cluster1 is still there"
+                in " ".join(scene.events(NAME, "MoveWaits"))
             ),
             what="an Event says so",
-            seen=lambda: (scene.events(NAME, "MoveWaits"), reconciler.process.tail()),
+            seen=reconciler.process.tail,
         )
-        # The Event may be one of an earlier test: it is counted up.
         wait_for(
             lambda: reconciler.series("moves_waiting_seconds").get(f'{{applicationset="{NAME}"}}', 0) >= 10,
             what="it has waited for 10 s of its clock",
@@ -216,10 +214,8 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: 
         assert scene.uid(NAME, "cluster2") == new
         assert removals(reconciler) == removed + 1
         assert reconciler.waits_for(NAME) == set()
-        assert (
-            "Normal",
-            "moving-single-cluster1 on cluster1 is deleted: cluster2 is Healthy and Synced",
-        ) in scene.events(NAME, "CopyRemoved")
+        said = "moving-single-cluster1 on cluster1 is deleted: cluster2 is Healthy and Synced"
+        assert said in scene.events(NAME, "CopyRemoved")
 
 
 def removals(reconciler: Reconciler) -> float:
@@ -227,6 +223,7 @@ def removals(reconciler: Reconciler) -> float:
     return reconciler.metric("copies_removed_total", applicationset=NAME) or 0.0
 
 
+@AT_ONCE
 def test_a_label_counts_once_it_changes_in_git(scene: MovePlane) -> None:
     with scene.reconciler():
         scene.settle(NAME, "cluster2")
@@ -237,7 +234,7 @@ def test_a_label_counts_once_it_changes_in_git(scene: MovePlane) -> None:
         hold_for(
             lambda: scene.paths() == {"cluster2": "overlays/eu"}, what="the hub alone is not read", seconds=3
         )
-        scene.installation.fleet.write("clusters/cluster2.yaml", in_region("cluster2", NEW_REGION))
+        scene.installation.fleet.join("cluster2", **{LABEL: NEW_REGION})
         scene.installation.sync()
         wait_for(
             lambda: scene.paths() == {"cluster2": f"overlays/{NEW_REGION}"},
@@ -247,5 +244,41 @@ def test_a_label_counts_once_it_changes_in_git(scene: MovePlane) -> None:
         assert scene.uid(NAME, "cluster2") == before
     finally:
         scene.hub.patch(MANAGED_CLUSTER, "cluster2", {"metadata": {"labels": {LABEL: None}}})
-        scene.installation.fleet.write("clusters/cluster2.yaml", in_region("cluster2", REGIONS["cluster2"]))
+        scene.installation.fleet.join("cluster2", **{LABEL: REGIONS["cluster2"]})
         scene.installation.sync()
+
+
+@PACED
+def test_a_paced_move_with_its_handover(scene: MovePlane) -> None:
+    """The scores change while nobody reconciles, and nothing moves. Then it is admitted, OCM follows, and the
+    move lasts until the old copy is gone.
+    """
+
+    def decides(cluster: str) -> None:
+        wait_for(
+            lambda: decided(scene.hub, NAME) == [cluster],
+            what=f"OCM decides for {cluster}",
+            seen=scene.ledger,
+        )
+
+    scene.prefer(NAME, "cluster1")
+    with scene.reconciler(pace=PACE):
+        wait_for(lambda: list(scene.copies(NAME)) == ["cluster1"], what="a first copy")
+    scene.report(NAME, "cluster1", GOOD, health="Healthy")
+    for cluster, value in (("cluster1", 5), ("cluster2", 90)):
+        publish(scene.hub, cluster, RESOURCE, {SCORE: value})
+    hold_for(lambda: decided(scene.hub, NAME) == ["cluster1"], what="nobody admits a move", seconds=3)
+    with scene.reconciler(pace=PACE):
+        decides("cluster2")
+        wait_for(lambda: scene.phases() == [Phase.HANDOVER], what="the handover", seen=scene.ledger)
+        wait_for(lambda: sorted(scene.copies(NAME)) == list(SPOKES), what="a second copy")
+        hold_for(lambda: scene.phases() == [Phase.HANDOVER], what="the new copy is not healthy", seconds=3)
+        scene.report(NAME, "cluster2", GOOD, health="Healthy")
+        scene.become(NAME, "cluster2")
+        wait_for(lambda: Phase.HANDOVER not in scene.phases(), what="the end", seen=scene.ledger)
+    taint = {"spec": {"taints": [{"key": "test.example.com/lost", "effect": "NoSelect"}]}}
+    scene.hub.patch(MANAGED_CLUSTER, "cluster2", taint)
+    try:
+        decides("cluster1")
+    finally:
+        scene.hub.patch(MANAGED_CLUSTER, "cluster2", {"spec": {"taints": None}})

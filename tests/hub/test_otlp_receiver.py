@@ -27,19 +27,15 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import answering
 from tests.hub.controlplane.prometheus import ask
-from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.agents import DEPLOYMENT, AgentProgram, spoke_agent, wait_for_deployment
-from tests.hub.scenario.clusterdns import ClusterDns
-from tests.hub.scenario.fleet import (
-    RESOURCE,
-    SCORER,
-    SCORING,
-    Fleet,
-    cluster,
-    cluster_set,
-    scorer,
-    settings,
+from tests.hub.controlplane.waiting import wait_for, wait_until_there
+from tests.hub.scenario.agents import (
+    DEPLOYMENT,
+    AgentProgram,
+    cluster_dns,
+    spoke_agent,
+    wait_for_deployment,
 )
+from tests.hub.scenario.fleet import RESOURCE, SCORING, new_fleet
 from tests.hub.scenario.headroom import HeadroomApi
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.placements import SCORE
@@ -69,48 +65,33 @@ def collected(
     control_plane: ControlPlane, git_server: GitServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("otlp")
-    fleet = Fleet(repository=git_server.create("otlp"), name="otlp")
-    configured = settings(fleet)
-    configured["spec"]["agent"] = {
-        "openTelemetry": {
-            "image": IMAGE,
-            "collectorNamespaces": ["observability"],
-        }
-    }
-    fleet.write("gitops-dsf.yaml", configured)
     source = {"type": "OpenTelemetry", "params": {"query": QUERY, "range": 60, "step": 5}}
     selector = {"matchLabels": {"collector": "yes"}}
-    fleet.write(
-        f"scorers/{SCORER}.yaml",
-        scorer(source=source, clusterSelector=selector, scoreDimensionFormat="${node}"),
+    fleet = new_fleet(
+        git_server,
+        "otlp",
+        guestbook=False,
+        source=source,
+        clusterSelector=selector,
+        scoreDimensionFormat="${node}",
     )
-    fleet.write("clusters/set.yaml", cluster_set(fleet.name))
-    for name in (COLLECTED, OTHER):
-        item = cluster(name, fleet=fleet.name)
-        if name == COLLECTED:
-            item["metadata"]["labels"]["collector"] = "yes"
-        fleet.write(f"clusters/{name}.yaml", item)
-    ran = fleet.run("render", "--allow-shrink")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    fleet.configure(agent={"openTelemetry": {"image": IMAGE, "collectorNamespaces": ["observability"]}})
+    fleet.join(COLLECTED, collector="yes")
     with ExitStack() as stack:
         api = stack.enter_context(HeadroomApi())
-        stack.enter_context(installed(fleet, control_plane, clusters=(COLLECTED, OTHER)))
+        stack.enter_context(installed(fleet, control_plane))
         wait_for_deployment(control_plane, OTHER)
         spoke = control_plane.spokes[COLLECTED].admin
         wait_for_deployment(control_plane, COLLECTED)
         wait_for(lambda: sidecar(spoke), what="the Deployment has the receiver")
-        wait_for(
-            lambda: spoke.find("v1/ConfigMap", OTLP, namespace=AGENT_NAMESPACE),
-            what="the receiver's configuration is on the spoke",
-        )
+        wait_until_there(spoke, "v1/ConfigMap", OTLP, namespace=AGENT_NAMESPACE)
         address = f"127.0.0.1:{free_port()}"
         receiver = f"http://{address}"
         # The agent and the receiver share the network of their pod, in which this is port 9090.
-        names = stack.enter_context(ClusterDns({f"127.0.0.1:{RECEIVER_PORT}": receiver, SCORING: api.url}))
+        services = {f"127.0.0.1:{RECEIVER_PORT}": receiver, SCORING: api.url}
+        environment = stack.enter_context(cluster_dns(services)) | {"NO_PROXY": "none"}
         agent = stack.enter_context(
-            spoke_agent(
-                control_plane, COLLECTED, folder=folder, environment=names.environment | {"NO_PROXY": "none"}
-            )
+            spoke_agent(control_plane, COLLECTED, folder=folder, environment=environment)
         )
         # The container as a process, with its rendered flags; only the address is this machine's.
         process = agent.pod.start(

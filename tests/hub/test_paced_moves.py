@@ -22,13 +22,12 @@ from gitops_dsf.hub.pace import DRAW, HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION,
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState
 from gitops_dsf.pacing.stored import StoredMoves, read_moves
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
-from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
-from tests.hub.scenario.fleet import Fleet, write_fleet
+from tests.hub.scenario.fleet import new_fleet
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.placements import (
     BINDING,
@@ -41,8 +40,8 @@ from tests.hub.scenario.placements import (
     builtin,
     clusters_in_set,
     clusters_of,
+    delete_scores,
     exact,
-    placement,
     publish,
     score_prioritizer,
 )
@@ -76,30 +75,17 @@ class Herd:
             self.hub.apply(self.placement(name, paced=paced, refuges=refuges, clusters=clusters))
 
     def placement(self, name: str, *, paced: bool = True, refuges: bool = False, clusters: int = 1) -> Object:
-        score = score_prioritizer(RESOURCE, RESOURCE)
-        if not paced:
-            return placement(
-                name,
-                namespace=ARGOCD,
-                clusterSets=[SET_NAME],
-                numberOfClusters=clusters,
-                prioritizerPolicy=exact(score),
-            )
-        item = placement(
-            name,
-            namespace=ARGOCD,
-            clusterSets=[SET_NAME],
-            numberOfClusters=clusters,
-            prioritizerPolicy=exact(
-                score,
+        terms, annotations = [score_prioritizer(RESOURCE, RESOURCE)], dict[str, str]()
+        if paced:
+            terms += [
                 score_prioritizer(MOVES_SCORE, f"{ARGOCD}/{name}", weight=HOLD_WEIGHT),
                 builtin("Steady", weight=HOLD_WEIGHT),
-            ),
-        )
-        term = Term(RESOURCE, RESOURCE, 1, demand=DEMAND, delay=20)
-        ranking = PacedRanking((term,), steady=0, refuges=refuges)
-        item["metadata"]["annotations"] = {PACE_ANNOTATION: msgspec.json.encode(ranking).decode()}
-        return item
+            ]
+            term = Term(RESOURCE, RESOURCE, 1, demand=DEMAND, delay=20)
+            ranking = PacedRanking((term,), steady=0, refuges=refuges)
+            annotations[PACE_ANNOTATION] = msgspec.json.encode(ranking).decode()
+        spec = {"clusterSets": [SET_NAME], "numberOfClusters": clusters, "prioritizerPolicy": exact(*terms)}
+        return manifest(PLACEMENT, name, namespace=ARGOCD, meta={"annotations": annotations}, spec=spec)
 
     def where(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, list[str]] = {name: [] for name in self.names}
@@ -179,23 +165,17 @@ class Herd:
                 self.hub.delete(DECISION, item["metadata"]["name"], namespace=ARGOCD)
         self.names = ()
         self.maintain()
-        if self.hub.find(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE) is not None:
-            self.hub.delete(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE)
+        self.hub.delete(CONFIG_MAP, MOVES_SCORE, namespace=HUB_NAMESPACE)
+        delete_scores(self.hub, *CLUSTERS)
         for cluster in CLUSTERS:
-            for name in (MOVES_SCORE, RESOURCE):
-                if self.hub.find(SCORE, name, namespace=cluster) is not None:
-                    self.hub.delete(SCORE, name, namespace=cluster)
             self.hub.patch(MANAGED_CLUSTER, cluster, {"spec": {"taints": None}})
 
 
 @pytest.fixture(scope="module")
 def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Herd]:
-    fleet = Fleet(repository=git_server.create(SET), name=SET)
-    write_fleet(fleet, clusters=["cluster1"])
-    (fleet.root / f"apps/{GUESTBOOK}.yaml").unlink()
-    fleet.render()
+    fleet = new_fleet(git_server, SET, clusters=["cluster1"], guestbook=False)
     with (
-        installed(fleet, control_plane, clusters=("cluster1",)),
+        installed(fleet, control_plane),
         clusters_in_set(control_plane, SET_NAME, {name: {} for name in CLUSTERS}),
     ):
         hub.apply(binding(SET_NAME, namespace=ARGOCD))

@@ -1,10 +1,15 @@
-"""What `validate` says about tolerations, node selectors and resources is what a real API server says."""
+"""What `validate` says about tolerations, node selectors and resources is what a real API server says. It
+takes a policy over the agents' connections.
+"""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dsf_wire.summary import Summary
+from gitops_dsf.render.egress import egress_policy
+from gitops_dsf.repository.model.repository import Egress
 from tests.hub.controlplane.api import ApiError, Client
 from tests.support.rendering import objects, produced, rendered, scorer
 
@@ -61,16 +66,19 @@ def refused(hub: Client, root: Path, settings: dict[str, Any]) -> bool:
     pod = item["spec"]["template"]["spec"]
     for name, value in settings.items():
         (pod["containers"][0] if name == "resources" else pod)[name] = value
-    path = hub.path("apps/v1/Deployment", item["metadata"]["name"], namespace=NAMESPACE)
-    parameters = {"fieldManager": "kubectl", "fieldValidation": "Strict", "dryRun": "All"}
+    item["metadata"]["namespace"] = NAMESPACE
     try:
-        hub.request(
-            "PATCH",
-            path,
-            body={**item, "metadata": {**item["metadata"], "namespace": NAMESPACE}},
-            content_type="application/apply-patch+yaml",
-            parameters=parameters,
-        )
+        hub.apply(item, dry_run=True)
     except ApiError:
         return True
     return False
+
+
+def test_a_policy_over_the_agents_connections_is_accepted(hub: Client) -> None:
+    """It lives in ManifestWorks, whose content the hub does not look at."""
+    urls = ("http://a.b.svc:9090", "http://10.0.0.7:9090", "https://[fd00::7]", "https://x.example.com")
+    summaries = [Summary(name=url, score_name="s", scoring_endpoint=url) for url in urls]
+    policy = egress_policy(summaries, Egress(mode="Limited", rules=[{"ports": [{"port": 8080}]}]))
+    policy["metadata"]["namespace"] = NAMESPACE
+    applied = hub.apply(policy, dry_run=True)
+    assert len(applied["spec"]["egress"]) == len(policy["spec"]["egress"])

@@ -10,12 +10,12 @@ import pytest
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
-from tests.hub.controlplane.api import is_true
+from tests.hub.controlplane.api import Object, is_true, manifest
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import wait_for, wait_until_there
 from tests.hub.scenario.agents import DEPLOYMENT, wait_for_deployment
-from tests.hub.scenario.fleet import Fleet, cluster, cluster_set, scorer, settings
+from tests.hub.scenario.fleet import Fleet, new_fleet
 from tests.hub.scenario.installation import WORK, Installation, installed
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm")]
@@ -28,50 +28,35 @@ CREDENTIALS = base64.b64encode(json.dumps({"auths": {"registry.example.com": {"a
 
 @pytest.fixture
 def installation(control_plane: ControlPlane, git_server: GitServer) -> Iterator[Installation]:
-    fleet = Fleet(repository=git_server.create("pull-secrets"), name="pullsecrets")
-    fleet.write("scorers/cpu.yaml", scorer())
-    fleet.write("clusters/fleet.yaml", cluster_set(fleet.name), cluster(CLUSTER, fleet=fleet.name))
+    fleet = new_fleet(git_server, "pullsecrets", clusters=[CLUSTER], guestbook=False)
     configure(fleet, [OCM_PULL_SECRET, "regcred"])
-    fleet.render()
-    with installed(fleet, control_plane, clusters=(CLUSTER,)) as installation:
+    with installed(fleet, control_plane) as installation:
         wait_for_deployment(control_plane, CLUSTER)
         yield installation
 
 
 def configure(fleet: Fleet, names: list[str]) -> None:
-    changed = settings(fleet)
-    for section in ("agent", "reconciler"):
-        changed["spec"][section] = {"imagePullSecrets": names}
-    fleet.write("gitops-dsf.yaml", changed)
+    fleet.configure(agent={"imagePullSecrets": names}, reconciler={"imagePullSecrets": names})
 
 
 def test_ocm_copies_its_pull_secret_to_the_agent(
     installation: Installation, control_plane: ControlPlane
 ) -> None:
     spoke, hub = control_plane.spokes[CLUSTER].admin, control_plane.hub.admin
-    spoke.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OPERATOR_NAMESPACE}})
-    spoke.apply(
-        {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": OCM_PULL_SECRET, "namespace": OPERATOR_NAMESPACE},
-            "type": "kubernetes.io/dockerconfigjson",
-            "data": {".dockerconfigjson": CREDENTIALS.decode()},
-        }
-    )
+    content: Object = {
+        "type": "kubernetes.io/dockerconfigjson",
+        "data": {".dockerconfigjson": CREDENTIALS.decode()},
+    }
+    spoke.apply(manifest(NAMESPACE, OPERATOR_NAMESPACE))
+    spoke.apply(manifest(SECRET, OCM_PULL_SECRET, namespace=OPERATOR_NAMESPACE, **content))
     for work in ("gitops-dsf-config", f"addon-{ADDON_NAME}-deploy-0"):
         wait_for(
             lambda work=work: is_true(hub.find(WORK, work, namespace=CLUSTER), "Applied"),  # type: ignore[misc]
             what=f"{work}, which has the namespace as well, is applied",
         )
     with control_plane.copying_pull_secrets(CLUSTER, namespace=OPERATOR_NAMESPACE):
-        copy = wait_for(
-            lambda: spoke.find(SECRET, OCM_PULL_SECRET, namespace=AGENT_NAMESPACE),
-            what="OCM copied its pull secret",
-            seen=lambda: spoke.get(NAMESPACE, AGENT_NAMESPACE)["metadata"],
-        )
-    assert copy["type"] == "kubernetes.io/dockerconfigjson"
-    assert copy["data"] == {".dockerconfigjson": CREDENTIALS.decode()}
+        copy = wait_until_there(spoke, SECRET, OCM_PULL_SECRET, namespace=AGENT_NAMESPACE)
+    assert {key: copy[key] for key in content} == content
     named = [{"name": OCM_PULL_SECRET}, {"name": "regcred"}]
     assert pod_of(control_plane, CLUSTER)["imagePullSecrets"] == named
     reconciler = hub.get(DEPLOYMENT, "gitops-dsf-reconciler", namespace="open-cluster-management")

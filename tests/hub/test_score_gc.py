@@ -1,5 +1,5 @@
 """Score garbage collection on a real hub: dead scores are deleted, OCM decides anew, and all other scores
-stay.
+stay. The status of the scorer says so.
 """
 
 import time
@@ -14,14 +14,13 @@ from gitops_dsf.reconciler.scoregc import CONFIRM_SECONDS
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
 from tests.hub.scenario.agents import ADDON, make_available
-from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
+from tests.hub.scenario.fleet import DYNAMIC_SCORER, RESOURCE, SCORE, SCORER, application, new_fleet
 from tests.hub.scenario.installation import WORK, installed
 from tests.hub.scenario.placements import SCORE as SCORE_KIND
-from tests.hub.scenario.placements import publish, remove_clusters
-from tests.hub.scenario.reconciling import FAST, events, reconciling
-from tests.hub.scenario.scoredplane import ScoredPlane
+from tests.hub.scenario.placements import decided, publish, remove_clusters
+from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, events, reconciling
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
@@ -34,7 +33,10 @@ DEAD = "dead-scores"
 
 
 @dataclass(kw_only=True)
-class DeadScoreHub(ScoredPlane):
+class DeadScoreHub:
+    plane: ControlPlane
+    hub: Client
+
     def publish(
         self, cluster: str, value: int, *, seconds: float, manager: str | None = AGENT_MANAGER
     ) -> None:
@@ -51,22 +53,18 @@ class DeadScoreHub(ScoredPlane):
         return found & {GONE, LIVING, *OTHERS}
 
     def decision(self) -> list[str]:
-        return self.decision_of(DEAD)
+        return decided(self.hub, DEAD)
 
 
 @pytest.fixture(scope="module")
 def scene(
     control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client
 ) -> Iterator[DeadScoreHub]:
-    fleet = Fleet(repository=git_server.create("dead"), name="dead")
-    write_fleet(fleet, clusters=[GONE, LIVING])
-    (fleet.root / "apps/guestbook.yaml").unlink()
-    fleet.write(f"scorers/{SCORER}.yaml", scorer(source={"type": "None"}, scoreTTLSeconds=TTL))
-    fleet.write(f"apps/{DEAD}.yaml", application("dead", name=DEAD, onMissingScore="Exclude"))
-    fleet.render()
+    fleet = new_fleet(git_server, "dead", guestbook=False, source={"type": "None"}, scoreTTLSeconds=TTL)
+    fleet.write(f"apps/{DEAD}.yaml", application("dead", DEAD, onMissingScore="Exclude"))
     scene = DeadScoreHub(plane=control_plane, hub=hub)
     with ExitStack() as stack:
-        stack.enter_context(installed(fleet, control_plane, clusters=(GONE, LIVING)))
+        stack.enter_context(installed(fleet, control_plane))
         make_available(control_plane, LIVING)
         control_plane.add_clusters({name: {} for name in OTHERS})
         stack.callback(remove_clusters, control_plane, OTHERS)
@@ -78,7 +76,7 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: DeadScoreHub)
     scene.publish(LIVING, 5, seconds=3600)
     wait_for(lambda: scene.decision() == [GONE], what="OCM decides for the best", seen=scene.decision)
     scene.hub.delete(ADDON, ADDON_NAME, namespace=GONE)
-    wait_for(lambda: scene.hub.find(ADDON, ADDON_NAME, namespace=GONE) is None, what="the add-on is gone")
+    wait_until_gone(scene.hub, ADDON, ADDON_NAME, namespace=GONE)
     scene.publish(GONE, 90, seconds=-TTL - 500)
     scene.publish(LIVING, 5, seconds=-TTL - 600)
     scene.publish(FOREIGN, 5, seconds=-TTL - 900, manager="somebody")
@@ -116,5 +114,20 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: DeadScoreHub)
         )
         assert reconciler.metric("dead_scores_removed_total", scorer=SCORER) == len(ours)
         assert reconciler.metric("dead_scores", scorer=SCORER) is None
-        assert "(the agent's add-on is not installed)" in events(scene.hub, SCORER, "DeadScoresRemoved")[0]
+        found = scene.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)
+        assert "(the agent's add-on is not installed)" in events(scene.hub, found, "DeadScoresRemoved")[0]
+        assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
+        scorers = ("get", "dynamicscorers", SCORER, "-n", HUB_NAMESPACE, "-o", "wide")
+        head, values = (text.split() for text in scene.plane.hub.kubectl(*scorers).splitlines())
+        columns = dict(zip(head, values, strict=False))
+        assert (columns["HEALTH"], columns["SCORED"]) == ("Unknown", "False"), "the hub never reached it"
+        version = found["metadata"]["resourceVersion"]
+        hold_for(
+            lambda: (
+                scene.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"]
+                == version
+            ),
+            what="nothing is written while nothing changes",
+            seconds=12 / FAST,
+        )
     assert scene.hub.find(WORK, "gitops-dsf-config", namespace=LIVING) is not None

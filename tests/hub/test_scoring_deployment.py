@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from dsf_scorer.command import create
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import wait_until_gone, wait_until_there
+from tests.hub.scenario.agents import DEPLOYMENT
 from tests.hub.scenario.installation import WORK
 from tests.support import yamlfast
 
@@ -19,8 +20,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 PAGE = (Path(__file__).parents[2] / "docs/scores/scoring-apis.md").read_text(encoding="utf-8")
 CLUSTER = "cluster1"
-APPLY = "application/apply-patch+yaml"
-DEPLOYMENT, SERVICE, NAMESPACE = "apps/v1/Deployment", "v1/Service", "v1/Namespace"
+NAMESPACE = "v1/Namespace"
 
 
 def documents(title: str) -> list[Object]:
@@ -33,20 +33,13 @@ def spoke(control_plane: ControlPlane) -> Iterator[Client]:
     client = control_plane.spokes[CLUSTER].admin
     yield client
     client.delete(NAMESPACE, "scoring")
-    wait_for(lambda: client.find(NAMESPACE, "scoring") is None, what="the namespace is gone")
-
-
-def dry_run(client: Client, item: Object) -> Object:
-    """The object as the server would store it: strictly validated, with its defaults."""
-    meta = item["metadata"]
-    path = client.path(f"{item['apiVersion']}/{item['kind']}", meta["name"], namespace=meta.get("namespace"))
-    parameters = {"fieldManager": "kubectl", "fieldValidation": "Strict", "dryRun": "All"}
-    return client.request("PATCH", path, body=item, content_type=APPLY, parameters=parameters)
+    wait_until_gone(client, NAMESPACE, "scoring")
 
 
 def test_the_hub_takes_the_placement_and_the_application_set(argocd: object, hub: Client) -> None:
     for item in documents("fleet"):
-        stored = dry_run(hub, {**item, "metadata": {**item["metadata"], "namespace": "argocd"}})
+        item["metadata"]["namespace"] = "argocd"
+        stored = hub.apply(item, dry_run=True)
         assert stored["metadata"]["name"] == "cpu-headroom-api"
 
 
@@ -56,23 +49,14 @@ def test_ocm_brings_the_work_to_the_cluster_and_leaves_the_namespace(
     (work,) = documents("work")
     create("cpu-headroom", tmp_path)
     items = yamlfast.load_all((tmp_path / "deploy/api.yaml").read_text("utf-8"))
-    spoke.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "scoring"}})
-    assert [dry_run(spoke, item)["kind"] for item in items] == ["Deployment", "Service"]
+    spoke.apply(manifest(NAMESPACE, "scoring"))
+    assert [spoke.apply(item, dry_run=True)["kind"] for item in items] == ["Deployment", "Service"]
     work["spec"]["workload"]["manifests"] += items
     name = work["metadata"]["name"]
     hub.apply(work)
-    for kind in (DEPLOYMENT, SERVICE):
-        wait_for(
-            lambda kind=kind: spoke.find(kind, "cpu-headroom", namespace="scoring"),  # type: ignore[misc]
-            what=f"the {kind} is on the cluster",
-            seen=lambda: hub.find(WORK, name, namespace=CLUSTER),
-        )
+    for kind in (DEPLOYMENT, "v1/Service"):
+        wait_until_there(spoke, kind, "cpu-headroom", namespace="scoring")
     hub.delete(WORK, name, namespace=CLUSTER)
-    wait_for(
-        lambda: (
-            hub.find(WORK, name, namespace=CLUSTER) is None
-            and spoke.find(DEPLOYMENT, "cpu-headroom", namespace="scoring") is None
-        ),
-        what="the work and its Deployment are gone",
-    )
+    wait_until_gone(hub, WORK, name, namespace=CLUSTER)
+    wait_until_gone(spoke, DEPLOYMENT, "cpu-headroom", namespace="scoring")
     assert "deletionTimestamp" not in spoke.get(NAMESPACE, "scoring")["metadata"]

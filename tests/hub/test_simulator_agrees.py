@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
-from tests.hub.controlplane.api import Client, Object
-from tests.hub.controlplane.manifests import namespace as namespace_object
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.placements import (
@@ -155,7 +154,7 @@ def fleet(control_plane: ControlPlane, hub: Client) -> Iterator[Client]:
         )
     }
     for name in (NAMESPACE, UNBOUND):
-        hub.apply(namespace_object(name))
+        hub.apply(manifest("v1/Namespace", name))
     with clusters_in_set(control_plane, NAMESPACE, labels):
         hub.apply(cluster_set("agree-europe", {"matchLabels": {SET_LABEL: NAMESPACE, "region": "eu"}}))
         hub.apply(binding("agree-europe", namespace=NAMESPACE))
@@ -168,11 +167,8 @@ def fleet(control_plane: ControlPlane, hub: Client) -> Iterator[Client]:
         publish(hub, "agree-e", "agree-old", {"cpu": 10})
         for name, cores in zip(NAMES, ("4", "7500m", "16", "16", "1", "64"), strict=False):
             capacity = {"cpu": cores, "memory": f"{cores.removesuffix('m')}Gi"}
-            hub.patch_status(
-                MANAGED_CLUSTER,
-                name,
-                {"capacity": {"cpu": "64", "memory": "8000Gi"}, "allocatable": capacity},
-            )
+            whole = {"cpu": "64", "memory": "8000Gi"}
+            hub.patch_status(MANAGED_CLUSTER, name, {"capacity": whole, "allocatable": capacity})
         taint(hub, "agree-b", "maintenance", effect="NoSelect", value="planned")
         taint(hub, "agree-g", "degraded", effect="PreferNoSelect")
         yield hub
@@ -203,7 +199,7 @@ def several(fleet: Client) -> Iterator[Callable[[str], list[str]]]:
 @pytest.mark.parametrize("name", CASES)
 def test_a_new_placement_is_decided_as_predicted(fleet: Client, name: str) -> None:
     body = placement(name, namespace=NAMESPACE, **CASES[name])
-    predicted = simulate([*observed(fleet), stored(fleet, body)], f"{NAMESPACE}/{name}")
+    predicted = beforehand(fleet, body)
     assert predicted.outcome is Outcome.SCHEDULED
     fleet.create(body)
     agrees(fleet, predicted)
@@ -218,7 +214,7 @@ def test_a_name_too_long_for_a_label_is_never_decided(fleet: Client) -> None:
     condition tells people.
     """
     body = placement(TOO_LONG, namespace=NAMESPACE, numberOfClusters=1)
-    predicted = simulate([*observed(fleet), stored(fleet, body)], f"{NAMESPACE}/{TOO_LONG}")
+    predicted = beforehand(fleet, body)
     assert predicted.sync_error is not None
     assert "must be no more than 63" in predicted.sync_error
     fleet.create(body)
@@ -233,7 +229,7 @@ def test_a_name_too_long_for_a_label_is_never_decided(fleet: Client) -> None:
 
 def test_without_a_binding_nothing_is_decided_as_predicted(fleet: Client) -> None:
     body = placement("unbound", namespace=UNBOUND)
-    predicted = simulate([*observed(fleet), stored(fleet, body)], f"{UNBOUND}/unbound")
+    predicted = beforehand(fleet, body)
     assert predicted.satisfied is not None
     assert predicted.satisfied.reason == "NoManagedClusterSetBindings"
     fleet.create(body)
@@ -257,15 +253,13 @@ def test_without_a_binding_nothing_is_decided_as_predicted(fleet: Client) -> Non
 def test_an_edited_placement_is_decided_as_predicted(fleet: Client, before: str, after: str) -> None:
     name = f"{before}-to-{after}"
     body = placement(name, namespace=NAMESPACE, **CASES[before])
-    first = simulate([*observed(fleet), stored(fleet, body)], f"{NAMESPACE}/{name}")
+    first = beforehand(fleet, body)
     fleet.create(body)
     agrees(fleet, first)
-    others = [
-        item
-        for item in observed(fleet)
-        if not (item["kind"] == "Placement" and item["metadata"]["name"] == name)
-    ]
-    predicted = simulate([*others, replaced(fleet, name, CASES[after], dry_run=True)], f"{NAMESPACE}/{name}")
+    objects = observed(fleet)
+    objects.remove(one_of(objects, "Placement", (NAMESPACE, name)))
+    objects.append(replaced(fleet, name, CASES[after], dry_run=True))
+    predicted = simulate(objects, f"{NAMESPACE}/{name}")
     assert expected(predicted) != expected(first), "the edit must change something, or it shows nothing"
     replaced(fleet, name, CASES[after], dry_run=False)
     agrees(fleet, predicted)
@@ -283,11 +277,7 @@ def test_a_changed_score_is_followed_as_predicted(fleet: Client, several: Callab
     try:
         for cluster, cpu in (("agree-c", 99), ("agree-a", 60), ("agree-f", 5), ("agree-c", -100)):
             objects = observed(fleet)
-            changed = next(
-                item
-                for item in objects
-                if item["kind"] == "AddOnPlacementScore" and key(item) == (cluster, LOAD)
-            )
+            changed = one_of(objects, "AddOnPlacementScore", (cluster, LOAD))
             others = [score for score in changed["status"]["scores"] if score["name"] != "cpu"]
             changed["status"]["scores"] = [{"name": "cpu", "value": cpu}, *others]
             verdicts = [simulate(objects, f"{NAMESPACE}/{name}") for name in names]
@@ -305,14 +295,9 @@ def test_a_new_taint_is_followed_as_predicted(fleet: Client, several: Callable[[
     try:
         for key_, effect in (("draining", "NoSelectIfNew"), ("gone", "NoSelect")):
             objects = observed(fleet)
-            tainted = next(
-                item
-                for item in objects
-                if item["kind"] == "ManagedCluster" and item["metadata"]["name"] == "agree-d"
-            )
-            tainted["spec"].setdefault("taints", []).append(
-                {"key": key_, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"}
-            )
+            added = {"key": key_, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"}
+            spec = one_of(objects, "ManagedCluster", ("", "agree-d"))["spec"]
+            spec["taints"] = [*spec.get("taints", []), added]
             verdicts = [simulate(objects, f"{NAMESPACE}/{name}") for name in names]
             taint(fleet, "agree-d", key_, effect=effect)
             agrees(fleet, *verdicts)
@@ -327,20 +312,11 @@ def create_several(fleet: Client, prefix: str) -> list[str]:
     """Placements that do not look at the decisions of others (Balance), so that the order of their passes
     plays no part.
     """
-    chosen = (
-        "best-cpu",
-        "best-three",
-        "lowest-cpu",
-        "two-scores",
-        "sticky",
-        "missing-beats-negative",
-        "listed-twice",
-        "by-label",
-    )
-    names = []
-    for case in chosen:
-        fleet.create(placement(f"{prefix}-{case}", namespace=NAMESPACE, **CASES[case]))
-        names.append(f"{prefix}-{case}")
+    scored = ("best-cpu", "best-three", "lowest-cpu", "two-scores", "sticky", "missing-beats-negative")
+    chosen = (*scored, "listed-twice", "by-label")
+    names = [f"{prefix}-{case}" for case in chosen]
+    for name, case in zip(names, chosen, strict=True):
+        fleet.create(placement(name, namespace=NAMESPACE, **CASES[case]))
 
     def fixed() -> bool:
         """Each has a decision that a further pass would not change."""
@@ -380,19 +356,12 @@ def agrees(fleet: Client, *verdicts: Verdict) -> None:
     wanted = {verdict.placement: expected(verdict) for verdict in verdicts}
 
     def difference() -> dict[str, tuple[Seen, Seen]]:
+        """What was predicted, and what OCM wrote, where it is something else."""
         found = seen(fleet, wanted)
         return {name: (verdict, found[name]) for name, verdict in wanted.items() if found[name] != verdict}
 
-    wait_for(
-        lambda: not difference(), what="OCM decides as predicted", seen=lambda: difference_text(difference())
-    )
+    wait_for(lambda: not difference(), what="OCM decides as predicted", seen=difference)
     hold_for(lambda: not difference(), what="OCM goes on deciding as predicted", seconds=0.2)
-
-
-def difference_text(difference: dict[str, tuple[Seen, Seen]]) -> str:
-    return "\n".join(
-        f"{name}\n  predicted {verdict}\n  OCM       {found}" for name, (verdict, found) in difference.items()
-    )
 
 
 def expected(verdict: Verdict) -> Seen:
@@ -448,10 +417,13 @@ def observed(fleet: Client) -> list[Object]:
     ]
 
 
-def stored(fleet: Client, body: Object) -> Object:
-    """The object as the API server would store it, with its defaults."""
-    path = fleet.path(PLACEMENT, namespace=body["metadata"]["namespace"])
-    return fleet.request("POST", path, body=body, parameters={"dryRun": "All", "fieldValidation": "Strict"})
+def one_of(objects: list[Object], kind: str, name: tuple[str, str]) -> Object:
+    return next(item for item in objects if item["kind"] == kind and key(item) == name)
+
+
+def beforehand(fleet: Client, body: Object) -> Verdict:
+    """The verdict about a new Placement, as the API server would store it with its defaults."""
+    return simulate([*observed(fleet), fleet.create(body, dry_run=True)], "/".join(key(body)))
 
 
 def replaced(fleet: Client, name: str, spec: Object, *, dry_run: bool) -> Object:

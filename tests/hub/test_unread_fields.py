@@ -4,7 +4,6 @@ The source is that of the pinned modules, in the Go module cache. When a pin mov
 reads, or has besides.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -40,14 +39,13 @@ Path_ = tuple[str, ...]
 @lru_cache(maxsize=1)
 def modules() -> dict[str, tuple[str, Path]]:
     """Version and folder of each pinned module of OCM."""
-    go = find_go(environment=os.environ, report=print)
+    go = find_go()
     found = {}
     for name in ("api", *READERS):
         module = f"{GROUP}/{name}"
-        go.run("mod", "download", module, what=module, report=print)
-        version, _, folder = go.run(
-            "list", "-m", "-f", "{{.Version}} {{.Dir}}", module, what=module, report=print
-        ).partition(" ")
+        go.run("mod", "download", module, what=module)
+        listed = go.run("list", "-m", "-f", "{{.Version}} {{.Dir}}", module, what=module)
+        version, _, folder = listed.partition(" ")
         found[name] = (version, Path(folder.strip()))
     return found
 

@@ -12,27 +12,22 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.flux import GIT_REPOSITORY, KUSTOMIZATION, NAMESPACE, ArtifactServer, Flux
 from tests.hub.controlplane.gitserver import GitServer
-from tests.hub.controlplane.manifests import namespace as namespace_object
-from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.fleet import Fleet, cluster_set, scorer, settings
-from tests.hub.scenario.fleet import cluster as cluster_document
-from tests.hub.scenario.installation import CRD, WORK, Installation, installed
+from tests.hub.controlplane.plane import SPOKES, ControlPlane
+from tests.hub.controlplane.waiting import CRD, wait_for, wait_until_gone, wait_until_there
+from tests.hub.scenario.fleet import DYNAMIC_SCORER, OURS, Fleet, new_fleet, placement
+from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import PLACEMENT, prefer
-from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
+from tests.hub.scenario.reconciling import HUB_NAMESPACE
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "flux")]
 
 FLEET = "flux"
-CLUSTERS = ("cluster1", "cluster2")
 PAGE = (Path(__file__).parents[2] / "docs/decisions/consumers.md").read_text("utf-8")
-OURS = "gitops-dsf.io/v1alpha1"
 SCORERS_CRD = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
-CRD_KIND = f"apiextensions.k8s.io/v1/{CRD}"
 NAMES = ("gitops-dsf-platform", "gitops-dsf-works-00", "gitops-dsf-delivery")
 
 
@@ -40,19 +35,6 @@ def blocks() -> list[Object]:
     section = PAGE.partition("\n## Without Argo CD\n")[2]
     found = re.findall(r"^```yaml\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     return [document for block in found for document in yaml.safe_load_all(block)]
-
-
-def tuning() -> Object:
-    return {
-        "apiVersion": OURS,
-        "kind": "ScoredPlacement",
-        "metadata": {"name": "node-tuning", "namespace": "tuning"},
-        "spec": {
-            "placement": {"numberOfClusters": 1, "clusterSets": [FLEET]},
-            "scores": [{"scorer": "cpu-headroom"}],
-            "stickiness": 10,
-        },
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,27 +65,20 @@ class Scene:
 
 
 def write(fleet: Fleet) -> None:
-    """A fleet with the settings of the page, of one shard."""
+    """The settings of the page, and a Placement."""
     [wanted] = [item for item in blocks() if item["kind"] == "FleetRepository"]
-    document = settings(fleet)
-    document["spec"] |= {key: wanted["spec"][key] for key in ("argocd", "reconciler")}
-    document["spec"]["output"] = {"shards": 1}
-    fleet.write("gitops-dsf.yaml", document)
-    fleet.write("scorers/cpu-headroom.yaml", scorer())
-    fleet.write("clusters/set.yaml", cluster_set(FLEET))
-    for name in CLUSTERS:
-        fleet.write(f"clusters/{name}.yaml", cluster_document(name, fleet=FLEET))
-    fleet.write("apps/tuning.yaml", tuning())
+    fleet.configure(**{key: wanted["spec"][key] for key in ("argocd", "reconciler")})
+    fleet.write("apps/tuning.yaml", placement(FLEET, "node-tuning", "tuning"))
     fleet.render()
 
 
 @pytest.fixture(scope="module")
 def tree(control_plane: ControlPlane, git_server: GitServer, hub: Client) -> Iterator[Installation]:
     """The rendered tree, on the hub."""
-    fleet = Fleet(repository=git_server.create(FLEET), name=FLEET)
+    fleet = new_fleet(git_server, FLEET, guestbook=False)
     write(fleet)
-    hub.apply(namespace_object("tuning"))
-    with installed(fleet, control_plane, clusters=CLUSTERS) as found:
+    hub.apply(manifest("v1/Namespace", "tuning"))
+    with installed(fleet, control_plane) as found:
         yield found
 
 
@@ -111,11 +86,12 @@ def take_away(tree: Installation, hub: Client) -> None:
     """Leaves nothing of the tree on the hub, not even the CRDs."""
     tree.remove()
     tree.label_clusters()
-    names = [item["metadata"]["name"] for _, item in tree.rendered() if item["kind"] == CRD]
+    names = [
+        item["metadata"]["name"] for _, item in tree.rendered() if item["kind"] == "CustomResourceDefinition"
+    ]
     for name in names:
-        hub.delete(CRD_KIND, name)
-    for name in names:
-        wait_for(lambda name=name: hub.find(CRD_KIND, name) is None, what=f"{name} is gone")  # type: ignore[misc]
+        hub.delete(CRD, name)
+    wait_until_gone(hub, CRD, *names)
     wait_for(lambda: not lists_group(hub), what="the hub no longer lists their kinds")
 
 
@@ -124,10 +100,10 @@ def lists_group(hub: Client) -> bool:
     return any(group["name"] == SCORERS_CRD.partition(".")[2] for group in groups)
 
 
-def delivered(plane: ControlPlane, cluster: str) -> bool:
-    """Whether OCM has brought the scoring configuration to the cluster."""
-    spoke = plane.spokes[cluster].admin
-    return spoke.find("v1/ConfigMap", "dynamic-scoring-config", namespace="dynamic-scoring") is not None
+def delivered(plane: ControlPlane) -> None:
+    """Waits until OCM has brought the scoring configuration to the clusters."""
+    for spoke in plane.spokes.values():
+        wait_until_there(spoke.admin, "v1/ConfigMap", "dynamic-scoring-config", namespace="dynamic-scoring")
 
 
 def test_the_kubectl_commands_of_the_page_suffice(
@@ -142,12 +118,7 @@ def test_the_kubectl_commands_of_the_page_suffice(
     for command in commands:
         control_plane.hub.kubectl(*cache, *command.replace("rendered/", f"{root}/rendered/").split())
     prefer(hub, "node-tuning", "cluster1", namespace="tuning")
-    for cluster in CLUSTERS:
-        wait_for(
-            lambda cluster=cluster: delivered(control_plane, cluster),  # type: ignore[misc]
-            what=f"the configuration is on {cluster}",
-            seen=lambda cluster=cluster: hub.find(WORK, "gitops-dsf-config", namespace=cluster),  # type: ignore[misc]
-        )
+    delivered(control_plane)
 
 
 @pytest.fixture(scope="module")
@@ -180,17 +151,12 @@ def test_flux_applies_crds_before_what_they_define(scene: Scene, tree: Installat
     """In one Kustomization, in the first attempt; the others wait for it."""
     scene.let_go()
     take_away(tree, scene.hub)
-    assert scene.hub.find(CRD_KIND, SCORERS_CRD) is None
+    assert scene.hub.find(CRD, SCORERS_CRD) is None
     scene.bring()
     scene.apply()
     assert scene.hub.find(DYNAMIC_SCORER, "cpu-headroom", namespace=HUB_NAMESPACE) is not None
-    for cluster in CLUSTERS:
-        wait_for(
-            lambda cluster=cluster: delivered(scene.plane, cluster),  # type: ignore[misc]
-            what=f"the configuration is on {cluster}",
-            seen=lambda cluster=cluster: scene.hub.find(WORK, "gitops-dsf-config", namespace=cluster),  # type: ignore[misc]
-        )
-    for best in CLUSTERS:
+    delivered(scene.plane)
+    for best in SPOKES:
         prefer(scene.hub, "node-tuning", best, namespace="tuning")
 
 
@@ -202,11 +168,8 @@ def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Sc
     for name in (f"customresourcedefinition.{SCORERS_CRD}.yaml", f"namespace.{HUB_NAMESPACE}.yaml"):
         (scene.fleet.rendered / "platform" / name).unlink()
     scene.apply()
-    wait_for(
-        lambda: scene.hub.find(PLACEMENT, "node-tuning", namespace="tuning") is None,
-        what="the Placement is gone",
-    )
-    for kind, name in ((CRD_KIND, SCORERS_CRD), ("v1/Namespace", HUB_NAMESPACE)):
+    wait_until_gone(scene.hub, PLACEMENT, "node-tuning", namespace="tuning")
+    for kind, name in ((CRD, SCORERS_CRD), ("v1/Namespace", HUB_NAMESPACE)):
         assert "deletionTimestamp" not in scene.hub.get(kind, name)["metadata"]
     write(scene.fleet)
     scene.apply()

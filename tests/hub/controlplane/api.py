@@ -24,6 +24,8 @@ APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 MANAGER = "gitops-dsf-tests"
 BUSY_RETRIES = 10
+RBAC = "rbac.authorization.k8s.io/v1"
+ROLE_BINDING, CLUSTER_ROLE_BINDING = f"{RBAC}/RoleBinding", f"{RBAC}/ClusterRoleBinding"
 
 
 class ApiError(Exception):
@@ -34,6 +36,39 @@ class ApiError(Exception):
         self.code = code
         self.reason = reason
         self.message = message
+
+
+def manifest(
+    kind: str, name: str, *, namespace: str = "", meta: Object | None = None, **fields: Any
+) -> Object:
+    """An object of a kind, with more of its metadata and with its other fields."""
+    version, _, short = kind.rpartition("/")
+    placed = {"namespace": namespace} if namespace else {}
+    return {
+        "apiVersion": version,
+        "kind": short,
+        "metadata": {"name": name, **placed, **(meta or {})},
+        **fields,
+    }
+
+
+def bound(
+    name: str,
+    role: str,
+    *,
+    namespace: str = "",
+    user: str = "",
+    group: str = "",
+    account: tuple[str, str] = ("", ""),
+) -> Object:
+    """The binding of a cluster role, in a namespace or everywhere. An account is its namespace and name."""
+    group_of_rbac = {"apiGroup": RBAC.partition("/")[0]}
+    subject: Object = {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
+    if user or group:
+        subject = {**group_of_rbac, "kind": "User" if user else "Group", "name": user or group}
+    reference = {**group_of_rbac, "kind": "ClusterRole", "name": role}
+    kind = ROLE_BINDING if namespace else CLUSTER_ROLE_BINDING
+    return manifest(kind, name, namespace=namespace, roleRef=reference, subjects=[subject])
 
 
 def condition(item: Object | None, kind: str) -> dict[str, str]:
@@ -103,21 +138,17 @@ class Client:
         items: list[Object] = answer["items"]
         return items
 
-    def create(self, item: Object, *, manager: str = MANAGER) -> Object:
-        path = self.path(_kind(item), namespace=_namespace(item))
-        return self.request(
-            "POST", path, body=item, parameters={"fieldManager": manager, "fieldValidation": "Strict"}
-        )
+    def create(self, item: Object, *, dry_run: bool = False) -> Object:
+        return self._write("POST", self.path(_kind(item), namespace=_namespace(item)), item, dry_run=dry_run)
 
     def apply(
-        self, item: Object, *, manager: str = MANAGER, force: bool = True, subresource: str | None = None
+        self, item: Object, *, manager: str = MANAGER, subresource: str | None = None, dry_run: bool = False
     ) -> Object:
         """Server-side apply of one whole object; with `subresource="status"` of its status."""
         path = self.path(
             _kind(item), item["metadata"]["name"], namespace=_namespace(item), subresource=subresource
         )
-        parameters = {"fieldManager": manager, "fieldValidation": "Strict", "force": str(force).lower()}
-        return self.request("PATCH", path, body=item, content_type=APPLY, parameters=parameters)
+        return self._write("PATCH", path, item, APPLY, manager=manager, dry_run=dry_run)
 
     def apply_status(self, item: Object, *, manager: str = MANAGER) -> Object:
         return self.apply(item, manager=manager, subresource="status")
@@ -130,37 +161,46 @@ class Client:
         *,
         namespace: str | None = None,
         subresource: str | None = None,
+        dry_run: bool = False,
     ) -> Object:
         """JSON merge patch: null removes, lists are replaced."""
         path = self.path(kind, name, namespace=namespace, subresource=subresource)
-        return self.request(
-            "PATCH", path, body=change, content_type=MERGE, parameters={"fieldValidation": "Strict"}
-        )
+        return self._write("PATCH", path, change, MERGE, dry_run=dry_run)
 
     def patch_status(self, kind: str, name: str, status: Object, *, namespace: str | None = None) -> Object:
         return self.patch(kind, name, {"status": status}, namespace=namespace, subresource="status")
 
-    def delete(
+    def _write(
         self,
-        kind: str,
-        name: str,
+        method: str,
+        path: str,
+        body: Object,
+        media: str = "application/json",
         *,
-        namespace: str | None = None,
-    ) -> None:
-        """In the background; one that is gone already is no error."""
+        manager: str = MANAGER,
+        dry_run: bool,
+    ) -> Object:
+        """Unknown and duplicate fields are errors. After a dry run nothing is stored."""
+        parameters = {"fieldManager": manager, "fieldValidation": "Strict"}
+        parameters |= {"force": "true"} if media == APPLY else {}
+        parameters |= {"dryRun": "All"} if dry_run else {}
+        return self.request(method, path, body=body, content_type=media, parameters=parameters)
+
+    def delete(self, kind: str, name: str, *, namespace: str | None = None, **options: Any) -> None:
+        """In the background; one that is gone already is no error. `options` are those of Kubernetes."""
         try:
-            body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+            body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", **options}
             self.request("DELETE", self.path(kind, name, namespace=namespace), body=body)
         except ApiError as error:
             if error.code != httpx.codes.NOT_FOUND:
                 raise
 
-    def token(self, namespace: str, service_account: str, *, seconds: int = 24 * 3600) -> str:
+    def token(self, namespace: str, service_account: str) -> str:
         """A ServiceAccount token by TokenRequest, as the kubelet gets it for a pod."""
         body = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
-            "spec": {"expirationSeconds": seconds},
+            "spec": {"expirationSeconds": 24 * 3600},
         }
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}/token"
         return str(self.request("POST", path, body=body)["status"]["token"])

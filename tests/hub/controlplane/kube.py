@@ -15,8 +15,6 @@ from tests.hub.controlplane.pki import Authority, signing_key
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Processes, answering
 
-READY_SECONDS = 120.0
-
 # What the suite needs of the controller manager. Without the aggregation controller the built-in roles
 # `admin` and `view` have no rules at all; without the token and root CA controllers pods could not start in a
 # real cluster.
@@ -53,16 +51,9 @@ class Kubernetes:
     folder: Path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Store:
-    """One etcd; API servers share it under different prefixes."""
-
-    url: str
-
-
-def start_store(kubernetes: Kubernetes) -> Store:
-    """Start etcd without waiting: API servers retry until it answers. Durability is off, the data dies with
-    the run.
+def start_store(kubernetes: Kubernetes) -> str:
+    """Start etcd without waiting; its URL. API servers retry until it answers, and share it under different
+    prefixes. Durability is off, the data dies with the run.
     """
     client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
     kubernetes.processes.start(
@@ -79,7 +70,7 @@ def start_store(kubernetes: Kubernetes) -> Store:
             "--log-level=warn",
         ],
     )
-    return Store(url=client)
+    return client
 
 
 @dataclass(kw_only=True)
@@ -90,7 +81,8 @@ class ApiServer:
 
     name: str
     kubernetes: Kubernetes
-    store: Store
+    store: str
+    """URL of etcd."""
     authority: Authority = field(init=False)
     url: str = field(init=False)
     _admin: Client | None = field(default=None, init=False)
@@ -157,38 +149,31 @@ class ApiServer:
             namespace=namespace,
         )
 
-    def kubectl(
-        self, *arguments: str, identity: Identity = ADMIN, stdin: str | None = None, check: bool = True
-    ) -> "subprocess.CompletedProcess[str]":
-        """Run kubectl as an identity; with `check`, AssertionError shows its output when it fails."""
+    def kubectl(self, *arguments: str) -> str:
+        """Run kubectl with all rights; its standard output. AssertionError shows its output when it fails."""
         program = str(self.kubernetes.binaries.path("kubectl"))
         home = self.folder / "kubectl"
         home.mkdir(exist_ok=True)
         answer = subprocess.run(
-            [program, "--kubeconfig", str(self.kubeconfig(identity)), *arguments],
-            input=stdin,
+            [program, "--kubeconfig", str(self.kubeconfig()), *arguments],
             capture_output=True,
             text=True,
             env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
             timeout=120,
             check=False,
         )
-        if check and answer.returncode != 0:
-            raise AssertionError(
-                f"kubectl {' '.join(arguments)} ended with"
-                f" {answer.returncode}\n{answer.stdout}{answer.stderr}"
-            )
-        return answer
+        said = f"kubectl {' '.join(arguments)} ended with {answer.returncode}"
+        assert answer.returncode == 0, f"{said}\n{answer.stdout}{answer.stderr}"
+        return answer.stdout
 
     def start(self) -> None:
         """Start the server without waiting."""
         self.kubernetes.processes.start(self.process, self._command())
 
-    def wait(self) -> float:
-        """Wait until /readyz is content; seconds since its start."""
+    def wait(self) -> None:
+        """Wait until /readyz is content."""
         process = self.kubernetes.processes.running[self.process]
-        probe = answering(f"{self.url}/readyz", trust=self.trust())
-        return self.kubernetes.processes.ready(process, probe, timeout=READY_SECONDS)
+        self.kubernetes.processes.ready(process, answering(f"{self.url}/readyz", trust=self.trust()))
 
     def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
         """Start the controller manager without waiting."""
@@ -216,11 +201,11 @@ class ApiServer:
             ],
         )
 
-    def wait_controllers(self) -> float:
-        """Wait until the controller manager is healthy; seconds since its start."""
+    def wait_controllers(self) -> None:
+        """Wait until the controller manager is healthy."""
         process = self.kubernetes.processes.running[f"{self.name}-controllers"]
         probe = answering(f"https://127.0.0.1:{self._controllers_port}/healthz", trust=self.trust())
-        return self.kubernetes.processes.ready(process, probe, timeout=READY_SECONDS)
+        self.kubernetes.processes.ready(process, probe)
 
     def close(self) -> None:
         if self._admin is not None:
@@ -231,7 +216,7 @@ class ApiServer:
         here = self.folder
         return [
             self.kubernetes.binaries.path("kube-apiserver"),
-            f"--etcd-servers={self.store.url}",
+            f"--etcd-servers={self.store}",
             f"--etcd-prefix=/{self.name}",
             "--bind-address=127.0.0.1",
             f"--secure-port={self._port}",

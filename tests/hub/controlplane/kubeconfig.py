@@ -29,18 +29,22 @@ def write_kubeconfig(
     path: Path, *, server: str, authority: Path, user: Mapping[str, str], namespace: str = ""
 ) -> Path:
     """Write `path`, readable by its owner only, and return it."""
+    cluster = {"server": server, "certificate-authority": str(authority)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(kubeconfig_of(cluster, user, namespace=namespace), encoding="utf-8")
+    return path
+
+
+def kubeconfig_of(cluster: Mapping[str, str], user: Mapping[str, str], *, namespace: str) -> str:
+    """The text of one with these settings."""
     context = {"cluster": "cluster", "user": "user", **({"namespace": namespace} if namespace else {})}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [
-            {"name": "cluster", "cluster": {"server": server, "certificate-authority": str(authority)}}
-        ],
+        "clusters": [{"name": "cluster", "cluster": dict(cluster)}],
         "users": [{"name": "user", "user": dict(user)}],
         "contexts": [{"name": "context", "context": context}],
         "current-context": "context",
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    return path
+    return yaml.safe_dump(config, sort_keys=False)

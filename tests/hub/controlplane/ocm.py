@@ -1,41 +1,140 @@
 """Open Cluster Management: its controllers and webhooks on the hub, its work agent on every spoke.
 
 Each program runs as the ServiceAccount, or on the hub side of an agent as the certificate user, that OCM
-gives it, with the roles of OCM's own manifests. Leader election is off: one replica each, and a restart must
-not wait for a lease.
+gives it, with the roles of OCM's own manifests. They are filled in as its operators do, with one change:
+webhooks are reached by URL on 127.0.0.1, because no kube-proxy makes Services reachable here. Leader election
+is off: one replica each, and a restart must not wait for a lease.
 """
 
+import json
 import ssl
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tests.hub.controlplane.api import Object
+from tests.hub.controlplane.api import RBAC, Client, Object, manifest
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import UNTHROTTLED, ApiServer
 from tests.hub.controlplane.kubeconfig import Identity
-from tests.hub.controlplane.manifests import (
-    AGENT_NAMESPACE,
-    HUB_ADMISSION,
-    HUB_CRDS,
-    HUB_NAMESPACE,
-    HUB_RIGHTS,
-    SPOKE_CRDS,
-    SPOKE_RIGHTS,
-    WORK_SERVICE_ACCOUNT,
-    hub_values,
-    install,
-    namespace,
-    reached_by_url,
-    render,
-    spoke_values,
-)
 from tests.hub.controlplane.pki import Authority
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Probe, Processes, answering
-from tests.hub.controlplane.waiting import wait_for, wait_until_served
+from tests.hub.controlplane.waiting import wait_until_served, wait_until_there
+from tests.support import yamlfast
 
+HUB_NAMESPACE = "open-cluster-management-hub"
+AGENT_NAMESPACE = "open-cluster-management-agent"
+WORK_SERVICE_ACCOUNT = "klusterlet-work-sa"
 WEBHOOKS = {"addon": "addon-webhook-sa", "registration": "registration-webhook-sa", "work": "work-webhook-sa"}
 MANAGER = "cluster-manager"
+
+HUB_CRDS = ("cluster-manager/hub/crds/*.open-cluster-management.io_*.crd.yaml",)
+HUB_RIGHTS = (
+    "cluster-manager/hub/addon-manager/[!t]*role*.yaml",
+    "cluster-manager/hub/addon-manager/[!t]*account.yaml",
+    "cluster-manager/hub/placement/*.yaml",
+    "cluster-manager/hub/registration/*role*.yaml",
+    "cluster-manager/hub/registration/*account.yaml",
+    "cluster-manager/hub/work/*-clusterrole*.yaml",
+    "cluster-manager/hub/work/*-serviceaccount.yaml",
+)
+HUB_ADMISSION = (
+    "cluster-manager/hub/registration/webhook-*configuration.yaml",
+    "cluster-manager/hub/work/webhook-*configuration.yaml",
+)
+SPOKE_CRDS = ("klusterlet/managed/0000_*.crd.yaml",)
+SPOKE_RIGHTS = (
+    "klusterlet/managed/klusterlet-work-*.yaml",
+    "klusterlet/management/klusterlet-role-*.yaml",
+    "klusterlet/management/klusterlet-work-role*.yaml",
+)
+
+# Which process serves the Service that a manifest names.
+WEBHOOK_SERVICES = {
+    "cluster-manager-addon-webhook": "addon",
+    "cluster-manager-registration-webhook": "registration",
+    "cluster-manager-work-webhook": "work",
+}
+
+
+def hub_values(*, authority: str) -> dict[str, Any]:
+    """The values of OCM's cluster manager with its default feature gates; `authority` signs the webhook
+    servers.
+    """
+    webhook = {"IsIPFormat": True, "Address": "127.0.0.1", "Port": 9443}
+    return {
+        "ClusterManagerName": "cluster-manager",
+        "ClusterManagerNamespace": HUB_NAMESPACE,
+        "Labels": {},
+        "RegistrationAPIServiceCABundle": authority,
+        "WorkAPIServiceCABundle": authority,
+        "AddonAPIServiceCABundle": authority,
+        "RegistrationWebhook": webhook,
+        "WorkWebhook": webhook,
+        "AddonWebhook": webhook,
+        "ClusterImporterEnabled": False,
+        "ClusterProfileEnabled": False,
+        "GRPCAuthEnabled": False,
+        "ManagedClusterIdentityCreatorRole": "",
+    }
+
+
+def spoke_values() -> dict[str, Any]:
+    """The values of OCM's klusterlet in default mode."""
+    return {
+        "KlusterletName": "klusterlet",
+        "KlusterletNamespace": AGENT_NAMESPACE,
+        "AgentNamespace": AGENT_NAMESPACE,
+        "WorkServiceAccount": WORK_SERVICE_ACCOUNT,
+        "Labels": {},
+        "ManagedClusterRoleArn": "",
+        "RegistrationDriver": {"AuthType": "csr"},
+    }
+
+
+def render(binaries: Binaries, patterns: Sequence[str], values: Mapping[str, Any]) -> list[Object]:
+    """The objects of the templates with such names, in order."""
+    folder = binaries.folder("manifests")
+    found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    answer = subprocess.run(
+        [binaries.path("ocm"), "render", *found],
+        input=json.dumps(values),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if answer.returncode != 0:
+        raise RuntimeError(f"OCM's manifests could not be rendered: {answer.stderr.strip()}")
+    return [item for item in yamlfast.load_all(answer.stdout) if item]
+
+
+def reached_by_url(item: Object, addresses: Mapping[str, str]) -> Object:
+    """The object with every webhook client that names a Service pointing at `addresses[process]` instead."""
+    configurations = [hook["clientConfig"] for hook in item.get("webhooks", [])]
+    if item["kind"] == "CustomResourceDefinition" and "conversion" in item["spec"]:
+        configurations.append(item["spec"]["conversion"]["webhook"]["clientConfig"])
+    for configuration in configurations:
+        service = configuration.pop("service")
+        configuration["url"] = addresses[WEBHOOK_SERVICES[service["name"]]] + service["path"]
+    return item
+
+
+def install(client: Client, items: Iterable[Object], *, manager: str) -> None:
+    """Apply objects as an operator would.
+
+    The templates leave empty label maps behind, and their operator reads a key that ends in "-" as "remove":
+    both go.
+    """
+    for item in items:
+        metadata = item["metadata"]
+        for part in ("labels", "annotations"):
+            if part in metadata:
+                metadata[part] = {
+                    key: value for key, value in (metadata[part] or {}).items() if not key.endswith("-")
+                }
+        client.apply(item, manager=manager)
 
 
 @dataclass(kw_only=True)
@@ -74,8 +173,8 @@ class Controllers:
         settings = {"POD_NAME": name, "POD_NAMESPACE": namespace}
         self.processes.start(name, command, environment=settings)
 
-    def wait(self, name: str) -> float:
-        return self.processes.ready(self.processes.running[name], self.probes[name])
+    def wait(self, name: str) -> None:
+        self.processes.ready(self.processes.running[name], self.probes[name])
 
 
 @dataclass(kw_only=True)
@@ -94,14 +193,12 @@ class HubManager:
         authority.pair.write(folder, "ca")
         assert (serving.name, key.name) == ("tls.crt", "tls.key")
         self._addresses = {name: f"https://127.0.0.1:{free_port()}" for name in WEBHOOKS}
-        values, binaries, admin = (
-            hub_values(authority=authority.bundle),
-            self.controllers.binaries,
-            self.server.admin,
-        )
+        values = hub_values(authority=authority.bundle)
+        binaries, admin = self.controllers.binaries, self.server.admin
         crds = [reached_by_url(item, self._addresses) for item in render(binaries, HUB_CRDS, values)]
         install(admin, crds, manager=MANAGER)
-        install(admin, [namespace(HUB_NAMESPACE), *render(binaries, HUB_RIGHTS, values)], manager=MANAGER)
+        rights = render(binaries, HUB_RIGHTS, values)
+        install(admin, [manifest("v1/Namespace", HUB_NAMESPACE), *rights], manager=MANAGER)
         wait_until_served(admin, crds)
         self._admission = [
             reached_by_url(item, self._addresses) for item in render(binaries, HUB_ADMISSION, values)
@@ -139,12 +236,8 @@ class HubManager:
         install(self.server.admin, self._admission, manager=MANAGER)
         for name in ("default", "global"):
             # Made by the registration controller.
-            wait_for(
-                lambda name=name: self.server.admin.find(  # type: ignore[misc]
-                    "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet", name
-                ),
-                what=f"the ManagedClusterSet {name}",
-            )
+            kind = "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet"
+            wait_until_there(self.server.admin, kind, name)
 
     def _start(self, controller: str, *, account: str) -> None:
         self.controllers.start(
@@ -186,12 +279,15 @@ class WorkAgent:
         """CRDs and roles, as the klusterlet's operator applies them."""
         binaries, admin = self.controllers.binaries, self.spoke.admin
         crds = render(binaries, SPOKE_CRDS, spoke_values())
-        items = [
-            namespace(AGENT_NAMESPACE),
-            *crds,
-            *render(binaries, SPOKE_RIGHTS, spoke_values()),
-            _aggregate_role(),
-        ]
+        rights = render(binaries, SPOKE_RIGHTS, spoke_values())
+        # The operator makes this role in code: everything labelled for the work agent adds to it.
+        labels = {"open-cluster-management.io/aggregate-to-work": "true"}
+        aggregate = manifest(
+            f"{RBAC}/ClusterRole",
+            "open-cluster-management:klusterlet-work:aggregate",
+            aggregationRule={"clusterRoleSelectors": [{"matchLabels": labels}]},
+        )
+        items = [manifest("v1/Namespace", AGENT_NAMESPACE), *crds, *rights, aggregate]
         install(admin, items, manager="klusterlet")
         wait_until_served(admin, crds)
 
@@ -211,22 +307,8 @@ class WorkAgent:
             namespace=AGENT_NAMESPACE,
         )
 
-    def wait(self) -> float:
-        return self.controllers.wait(self.process)
-
-
-def _aggregate_role() -> Object:
-    """The operator makes this role in code: everything labelled for the work agent adds to it."""
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "open-cluster-management:klusterlet-work:aggregate"},
-        "aggregationRule": {
-            "clusterRoleSelectors": [
-                {"matchLabels": {"open-cluster-management.io/aggregate-to-work": "true"}}
-            ]
-        },
-    }
+    def wait(self) -> None:
+        self.controllers.wait(self.process)
 
 
 def _serving_config(server: ApiServer) -> str:

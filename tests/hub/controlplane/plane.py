@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
+from tests.hub.controlplane.api import manifest
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import CONTROLLERS, ApiServer, Kubernetes, start_store
 from tests.hub.controlplane.kubeconfig import Identity
@@ -62,17 +63,13 @@ class ControlPlane:
             server.close()
         self.processes.close()
 
-    def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
-        """kubectl with all rights on the hub; its standard output."""
-        return self.hub.kubectl(*arguments, stdin=stdin).stdout
-
     @contextmanager
     def copying_pull_secrets(self, name: str, *, namespace: str) -> Iterator[None]:
         """Runs the controller of a spoke's klusterlet operator that copies pull secrets. `namespace` is that
         of the operator.
         """
-        spoke, process = self.spokes[name], f"{name}-pull-secrets"
-        controllers = self._ocm()
+        spoke, process, controllers = self.spokes[name], f"{name}-pull-secrets", self._controllers
+        assert controllers is not None, "OCM does not run"
         controllers.start(
             process,
             "pull-secrets",
@@ -91,14 +88,8 @@ class ControlPlane:
         always.
         """
         for name, labels in clusters.items():
-            self.hub.admin.apply(
-                {
-                    "apiVersion": "cluster.open-cluster-management.io/v1",
-                    "kind": "ManagedCluster",
-                    "metadata": {"name": name, "labels": dict(labels)},
-                    "spec": {"hubAcceptsClient": True, "leaseDurationSeconds": LEASE_SECONDS},
-                }
-            )
+            spec = {"hubAcceptsClient": True, "leaseDurationSeconds": LEASE_SECONDS}
+            self.hub.admin.apply(manifest(MANAGED_CLUSTER, name, meta={"labels": dict(labels)}, spec=spec))
         for name in clusters:
             claims = [{"name": "id.k8s.io", "value": name}]
             self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"clusterClaims": claims})
@@ -118,16 +109,8 @@ class ControlPlane:
         conditions = [
             one for one in cluster.get("status", {}).get("conditions") or [] if one["type"] not in ours
         ]
-        conditions += [
-            {
-                "type": kind,
-                "status": value,
-                "reason": "TestControlPlane",
-                "message": "",
-                "lastTransitionTime": changed,
-            }
-            for kind, value in ours.items()
-        ]
+        rest = {"reason": "TestControlPlane", "message": "", "lastTransitionTime": changed}
+        conditions += [{"type": kind, "status": value, **rest} for kind, value in ours.items()]
         self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"conditions": conditions})
 
     def taints(self, name: str) -> list[str]:
@@ -181,13 +164,6 @@ class ControlPlane:
         binding = f"open-cluster-management:managedcluster:{name}:work"
         found = self.hub.admin.find("rbac.authorization.k8s.io/v1/RoleBinding", binding, namespace=name)
         return found is not None and not self.taints(name)
-
-    def _ocm(self) -> Controllers:
-        if self._controllers is None:
-            raise AssertionError(
-                "OCM does not run: add ocm to FAMILY, and mark the test with pytest.mark.family('ocm')"
-            )
-        return self._controllers
 
 
 def addon_identity(*, cluster: str, addon: str) -> Identity:

@@ -8,7 +8,6 @@ each draws from its own part of the ports, for the same reason.
 import os
 import random
 import socket
-from collections.abc import Mapping
 from pathlib import Path
 
 RANGE_FILE = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -21,7 +20,9 @@ _random = random.SystemRandom()
 def free_port() -> int:
     """A port that nothing listens on now and that this process has not given out before."""
     highest = _first_ephemeral() - 1
-    worker, workers = _worker(os.environ)
+    # Which process of the test run this is: pytest-xdist calls them gw0, gw1 and so on.
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     for _ in range(1000):
         port = _random.randrange(LOWEST + worker, highest + 1, workers)
         if port not in _given and _bindable(port):
@@ -30,14 +31,6 @@ def free_port() -> int:
     raise RuntimeError(
         f"no free port on 127.0.0.1 between {LOWEST} and {highest}: end other servers and try again"
     )
-
-
-def _worker(environment: Mapping[str, str]) -> tuple[int, int]:
-    """Which process of the test run this is, and how many there are: pytest-xdist calls them gw0, gw1 and so
-    on.
-    """
-    name = environment.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    return int(name), int(environment.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
 
 def _first_ephemeral() -> int:

@@ -14,9 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import httpx
@@ -70,7 +70,6 @@ class Process:
     child: "subprocess.Popen[bytes]"
     begun: int = 0
     """Bytes that the log held when this run began: every run of a name writes to one file."""
-    started: float = field(default_factory=time.monotonic)
 
     @property
     def pid(self) -> int:
@@ -107,9 +106,7 @@ class Processes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -145,40 +142,32 @@ class Processes:
         self._running[name] = process
         return process
 
-    def ready(self, process: Process, probe: Probe, *, timeout: float = LONGEST_SECONDS) -> float:
-        """Wait until `probe` is content; seconds since start. ProcessError when it ends first or the time is
-        up.
-        """
-        deadline = time.monotonic() + timeout
-        while True:
-            missing = probe()
-            if missing is None:
-                return time.monotonic() - process.started
+    def ready(self, process: Process, probe: Probe) -> None:
+        """Wait until `probe` is content. ProcessError when it ends first or the time is up."""
+        deadline = time.monotonic() + LONGEST_SECONDS
+        while (missing := probe()) is not None:
+            trouble = ""
             if not process.running:
                 self._running.pop(process.name, None)
-                raise ProcessError(
-                    f"{process.name} ended with {process.child.returncode} before it was ready; its log"
-                    f" ends:\n{process.tail()}"
-                )
-            if time.monotonic() > deadline:
-                raise ProcessError(
-                    f"{process.name} was not ready within {timeout:.0f} s: {missing}; its log"
-                    f" ends:\n{process.tail()}"
-                )
+                trouble = f"ended with {process.child.returncode} before it was ready"
+            elif time.monotonic() > deadline:
+                trouble = f"was not ready within {LONGEST_SECONDS:.0f} s: {missing}"
+            if trouble:
+                raise ProcessError(f"{process.name} {trouble}; its log ends:\n{process.tail()}")
             time.sleep(POLL_SECONDS)
 
-    def stop(self, name: str, *, kill: bool = False) -> None:
+    def stop(self, name: str) -> None:
         """End one program and everything in its session; a name that does not run is left alone."""
         process = self._running.pop(name, None)
         if process is not None:
-            self._end([process], signal.SIGKILL if kill else signal.SIGTERM)
+            self._end([process], patience=STOP_SECONDS)
 
     def close(self) -> None:
         """End all, the youngest first; the forking thread goes last."""
         processes = list(reversed(self._running.values()))
         self._running.clear()
         try:
-            self._end(processes, signal.SIGTERM, patience=CLOSE_SECONDS)
+            self._end(processes, patience=CLOSE_SECONDS)
         finally:
             self._forker.shutdown(wait=True)
 
@@ -216,13 +205,11 @@ class Processes:
         self._started.append(child.pid)
         return Process(name=name, log=log, child=child, begun=begun)
 
-    def _end(
-        self, processes: Sequence[Process], first: signal.Signals, *, patience: float = STOP_SECONDS
-    ) -> None:
+    def _end(self, processes: Sequence[Process], *, patience: float) -> None:
         leaders = [process.pid for process in processes]
         for process in processes:
             if process.running:
-                _signal(process.pid, first)
+                _signal(process.pid, signal.SIGTERM)
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline and any(process.running for process in processes):
             time.sleep(POLL_SECONDS / 5)
@@ -234,13 +221,8 @@ class Processes:
 
 
 def _signal(pid: int, number: signal.Signals, *, group: bool = True) -> None:
-    try:
-        if group:
-            os.killpg(pid, number)
-        else:
-            os.kill(pid, number)
-    except ProcessLookupError:
-        pass
+    with suppress(ProcessLookupError):
+        (os.killpg if group else os.kill)(pid, number)
 
 
 def session_members(leaders: Iterable[int]) -> dict[int, int]:

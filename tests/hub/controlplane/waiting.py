@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, TypeVar
 
 import httpx
@@ -55,17 +56,41 @@ def hold_for(look: Callable[[], object], *, what: str, seconds: float) -> None:
         time.sleep(POLL_SECONDS)
 
 
+def wait_until_there(
+    client: Client,
+    kind: str,
+    name: str,
+    *,
+    namespace: str | None = None,
+    seen: Callable[[], object] | None = None,
+) -> Object:
+    """The object, once it exists."""
+    what = f"{kind} {name} is there ({namespace})"
+    return wait_for(lambda: client.find(kind, name, namespace=namespace), what=what, seen=seen)
+
+
+def wait_until_gone(client: Client, kind: str, *names: str, namespace: str | None = None) -> None:
+    """Wait until there are no such objects."""
+
+    def left() -> list[Object | None]:
+        found = [client.find(kind, name, namespace=namespace) for name in names]
+        return [item for item in found if item is not None]
+
+    wait_for(lambda: not left(), what=f"{kind} {', '.join(names)} is gone ({namespace})", seen=left)
+
+
 def wait_until_served(client: Client, crds: Iterable[Object]) -> None:
     """Wait until the API server serves what these CRDs define, and lists it, which comes a moment later."""
     for crd in crds:
-        _wait_until_served(client, crd["metadata"]["name"], crd["spec"])
+        name, spec = crd["metadata"]["name"], crd["spec"]
+        wait_for(partial(_established, client, name), what=f"{name} is established")
+        version = next(version["name"] for version in spec["versions"] if version["served"])
+        kind = f"{spec['group']}/{version}/{spec['names']['kind']}"
+        wait_for(partial(client.path, kind), what=f"the API server lists {kind}")
 
 
-def _wait_until_served(client: Client, name: str, spec: Object) -> None:
-    wait_for(lambda: is_true(client.get(CRD, name), "Established"), what=f"{name} is established")
-    version = next(version["name"] for version in spec["versions"] if version["served"])
-    kind = f"{spec['group']}/{version}/{spec['names']['kind']}"
-    wait_for(lambda: client.path(kind), what=f"the API server lists {kind}")
+def _established(client: Client, crd: str) -> bool:
+    return is_true(client.get(CRD, crd), "Established")
 
 
 def _shown(seen: Callable[[], object] | None, last: object) -> str:

@@ -8,18 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
+from demo.network import ClusterLoad, network
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.render.hubscorer import NAME as HUB_SCORER
 from tests.hub.controlplane.api import is_true
-from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
 from tests.hub.controlplane.pod import Pod
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process, answering
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import wait_for, wait_until_there
 from tests.support.agent import hasty
 
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
@@ -64,17 +65,28 @@ def _started(pod: Pod, *arguments: str, environment: Mapping[str, str], waits: s
     return AgentProgram(pod=pod, url=url)
 
 
+@contextmanager
+def cluster_dns(services: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The environment of a process for which the service names of a cluster lead to programs on loopback, by
+    the demo's forward proxy. `services` maps `host:port` as the cluster writes it to a URL. API servers on
+    loopback are reached directly.
+    """
+    load = ClusterLoad(cluster="the spoke", percent=0, instance_type="", cores=0)
+    with network(load, {name: urlsplit(url).netloc for name, url in services.items()}) as authority:
+        yield {"HTTP_PROXY": f"http://{authority}", "NO_PROXY": "127.0.0.1,localhost"}
+
+
 def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
     """Waits until OCM's add-on manager and work agent have created the Deployment and its ServiceAccount
     on the spoke.
     """
-    spoke = plane.spokes[cluster]
+
+    def addon() -> Any:
+        return plane.hub.admin.find(ADDON, ADDON_NAME, namespace=cluster)
+
+    spoke = plane.spokes[cluster].admin
     for kind in (DEPLOYMENT, "v1/ServiceAccount"):
-        wait_for(
-            lambda kind=kind: spoke.admin.find(kind, ADDON_NAME, namespace=AGENT_NAMESPACE),  # type: ignore[misc]
-            what=f"the agent's {kind} is on {cluster}",
-            seen=lambda: plane.hub.admin.find(ADDON, ADDON_NAME, namespace=cluster),
-        )
+        wait_until_there(spoke, kind, ADDON_NAME, namespace=AGENT_NAMESPACE, seen=addon)
 
 
 def make_available(plane: ControlPlane, cluster: str) -> None:
@@ -101,8 +113,7 @@ def spoke_agent(
     pod = Pod(
         name=f"agent-{cluster}",
         spoke=plane.spokes[cluster],
-        hub=plane.hub,
-        hub_identity=addon_identity(cluster=cluster, addon=ADDON_NAME),
+        hub_kubeconfig=plane.hub.kubeconfig(addon_identity(cluster=cluster, addon=ADDON_NAME)),
         deployment=ADDON_NAME,
         namespace=AGENT_NAMESPACE,
         processes=plane.processes,
@@ -123,8 +134,6 @@ def hub_scorer(
     pod = Pod(
         name="hub-scorer",
         spoke=plane.hub,
-        hub=plane.hub,
-        hub_identity=ADMIN,
         deployment=HUB_SCORER,
         namespace=HUB_NAMESPACE,
         processes=plane.processes,

@@ -1,12 +1,15 @@
 """A fleet repository in git, as a platform team has it, and the commands they run on it."""
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.hub.controlplane.api import Object
+from tests.hub.controlplane.api import Object, manifest
 from tests.hub.controlplane.gitrepository import GitRepository
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import SPOKES
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
@@ -18,6 +21,8 @@ PROMETHEUS = "prometheus.monitoring.svc:9090"
 SCORING = "headroom.scoring.svc:8000"
 FLEET_LABEL = "fleet.example.com/name"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+OURS = "gitops-dsf.io/v1alpha1"
+DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +31,7 @@ class Fleet:
 
     repository: GitRepository
     name: str
+    clusters: Sequence[str] = SPOKES
 
     @property
     def root(self) -> Path:
@@ -51,6 +57,18 @@ class Fleet:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(yamlfast.dump(*documents), encoding="utf-8")
 
+    def configure(self, **spec: Any) -> None:
+        """Writes gitops-dsf.yaml with these fields of its spec. Of two shards one is empty when its last
+        cluster leaves, and Argo CD never prunes to nothing by itself.
+        """
+        git = {"url": self.repository.url, "targetRevision": "main"}
+        whole = {"git": git, "output": {"shards": 1}, **spec}
+        self.write("gitops-dsf.yaml", manifest(f"{OURS}/FleetRepository", self.name, spec=whole))
+
+    def join(self, name: str, **labels: str) -> None:
+        """Writes the file of a cluster with these labels."""
+        self.write(f"clusters/{name}.yaml", cluster(name, fleet=self.name, **labels))
+
     def publish(self, message: str) -> str:
         """Commit everything and push; the commit's id."""
         return self.repository.publish(message=message)
@@ -74,99 +92,79 @@ def wave(item: Object) -> int:
     return int(annotations.get(SYNC_WAVE, "0"))
 
 
-def write_fleet(
-    fleet: Fleet, *, clusters: list[str], strategy: str = "MakeBeforeBreak", secret: str | None = None
-) -> None:
-    """A small fleet: one scorer on every cluster, one application that runs where the CPU headroom
-    is best.
+def new_fleet(
+    server: GitServer,
+    name: str,
+    *,
+    clusters: Sequence[str] = SPOKES,
+    guestbook: bool = True,
+    repository: str = "",
+    **spec: Any,
+) -> Fleet:
+    """A small fleet: one scorer, with this spec, on every cluster, one application that runs where the CPU
+    headroom is best. Its repository has its name or another one.
     """
-    fleet.write("gitops-dsf.yaml", settings(fleet))
-    fleet.write(f"scorers/{SCORER}.yaml", scorer(secret=secret))
-    fleet.write("clusters/set.yaml", cluster_set(fleet.name))
-    for name in clusters:
-        fleet.write(f"clusters/{name}.yaml", cluster(name, fleet=fleet.name))
-    fleet.write(f"apps/{APPLICATION}.yaml", application(fleet.name, strategy=strategy))
+    fleet = Fleet(repository=server.create(repository or name), name=name, clusters=clusters)
+    fleet.configure()
+    fleet.write(f"scorers/{SCORER}.yaml", scorer(**spec))
+    fleet.write("clusters/set.yaml", cluster_set(name))
+    for each in clusters:
+        fleet.join(each)
+    if guestbook:
+        fleet.write(f"apps/{APPLICATION}.yaml", application(name))
+    return fleet
 
 
-def settings(fleet: Fleet) -> Object:
-    return {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "FleetRepository",
-        "metadata": {"name": fleet.name},
-        "spec": {"git": {"url": fleet.repository.url, "targetRevision": "main"}, "output": {"shards": 2}},
-    }
-
-
-def scorer(*, secret: str | None = None, **spec: Any) -> Object:
-    """CPU headroom from 0 to 1, published as 1 to 100, every second because a test cannot wait."""
+def scorer(name: str = SCORER, *, secret: str = "", **spec: Any) -> Object:
+    """CPU headroom from 0 to 1, published as 1 to 100, every second because a test cannot wait. A scorer by
+    query has no scoring API.
+    """
     scoring: Object = {"host": f"http://{SCORING}", "params": {"name": SCORE, "interval": 1}}
-    if secret is not None:
+    if secret:
         scoring["auth"] = {"tokenSecretRef": {"name": secret, "key": "token"}}
-    return {
-        "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
-        "kind": "DynamicScorer",
-        "metadata": {"name": SCORER},
-        "spec": {
-            "description": "CPU that a cluster has left",
-            "configURL": f"http://{SCORING}/config",
-            "configSyncMode": "None",
-            "source": {
-                "type": "Prometheus",
-                "host": f"http://{PROMETHEUS}",
-                "params": {"query": "avg(cpu_load)", "range": 60, "step": 5},
-            },
-            "scoring": scoring,
-            "scoreRange": {"min": 0, "max": 1},
-            "publish": {"deadband": 1, "minIntervalSeconds": 1},
-            **spec,
-        },
+    parameters = {"query": "avg(cpu_load)", "range": 60, "step": 5}
+    whole = {
+        "description": "CPU that a cluster has left",
+        "configURL": f"http://{SCORING}/config",
+        "configSyncMode": "None",
+        "source": {"type": "Prometheus", "host": f"http://{PROMETHEUS}", "params": parameters},
+        "scoring": scoring,
+        "scoreRange": {"min": 0, "max": 1},
+        "publish": {"deadband": 1, "minIntervalSeconds": 1},
+        **spec,
     }
+    if whole["scoring"].get("type") == "Query":
+        del whole["configURL"], whole["configSyncMode"]
+    return manifest(DYNAMIC_SCORER, name, spec=whole)
 
 
 def cluster_set(fleet: str) -> Object:
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta2",
-        "kind": "ManagedClusterSet",
-        "metadata": {"name": fleet},
-        "spec": {
-            "clusterSelector": {
-                "selectorType": "LabelSelector",
-                "labelSelector": {"matchLabels": {FLEET_LABEL: fleet}},
-            }
-        },
-    }
+    labels = {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {FLEET_LABEL: fleet}}}
+    kind = "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet"
+    return manifest(kind, fleet, spec={"clusterSelector": labels})
 
 
-def cluster(name: str, *, fleet: str) -> Object:
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1",
-        "kind": "ManagedCluster",
-        "metadata": {"name": name, "labels": {FLEET_LABEL: fleet}},
-        "spec": {"hubAcceptsClient": True},
-    }
+def cluster(name: str, *, fleet: str, **labels: str) -> Object:
+    kind, meta = "cluster.open-cluster-management.io/v1/ManagedCluster", {FLEET_LABEL: fleet, **labels}
+    return manifest(kind, name, meta={"labels": meta}, spec={"hubAcceptsClient": True})
 
 
-def application(
-    fleet: str, *, strategy: str = "MakeBeforeBreak", name: str = APPLICATION, **spec: Any
-) -> Object:
-    return {
-        "apiVersion": "gitops-dsf.io/v1alpha1",
-        "kind": "ScoredApplication",
-        "metadata": {"name": name},
-        "spec": {
-            "application": {
-                "source": {
-                    "repoURL": "http://127.0.0.1:9/guestbook.git",
-                    "path": ".",
-                    "targetRevision": "main",
-                },
-                "destinationNamespace": name,
-                "syncPolicy": {},
-            },
-            "placement": {"numberOfClusters": 1, "clusterSets": [fleet]},
-            "scores": [{"scorer": SCORER}],
-            "stickiness": 10,
-            "moves": {"strategy": strategy, "refreshSeconds": 5},
-            **spec,
-        },
-    }
+def application(fleet: str, name: str = APPLICATION, *, source: Object | None = None, **spec: Any) -> Object:
+    """Argo CD deploys it if its source is given."""
+    there = {"repoURL": "http://127.0.0.1:9/guestbook.git", "path": ".", "targetRevision": "main"}
+    deployed = {"source": there | (source or {}), "destinationNamespace": name}
+    if source is None:
+        deployed["syncPolicy"] = {}
+    moves = {"strategy": "MakeBeforeBreak", "refreshSeconds": 5}
+    whole = {"application": deployed, **ranking(fleet), "moves": moves, **spec}
+    return manifest(f"{OURS}/ScoredApplication", name, spec=whole)
+
+
+def placement(fleet: str, name: str, namespace: str, **spec: Any) -> Object:
+    """For another consumer than Argo CD."""
+    return manifest(f"{OURS}/ScoredPlacement", name, namespace=namespace, spec={**ranking(fleet), **spec})
+
+
+def ranking(fleet: str) -> Object:
+    where = {"numberOfClusters": 1, "clusterSets": [fleet]}
+    return {"placement": where, "scores": [{"scorer": SCORER}], "stickiness": 10}

@@ -7,7 +7,7 @@ Applications, decisions and clusters are objects that the test writes, and that 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL
@@ -15,10 +15,12 @@ from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.render.reconciler import reconciler
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.schema.crd import crds
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import wait_for, wait_until_gone
+from tests.hub.scenario.fleet import DYNAMIC_SCORER, scorer
+from tests.hub.scenario.installation import ADDON
 from tests.hub.scenario.placements import (
     DECISION,
     PLACEMENT,
@@ -34,18 +36,10 @@ HUB, ARGOCD = "open-cluster-management", "frozen"
 A, B = "frozen-a", "frozen-b"
 """Clusters; the application web moves from the first to the second."""
 LEASE = "coordination.k8s.io/v1/Lease"
-ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
-SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 RESOURCE, TTL = "frozen-score", 60
 LABELS = {MANAGED_BY_LABEL: AGENT_MANAGER}
-NEEDED = (
-    "ServiceAccount",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "Role",
-    "RoleBinding",
-    "ValidatingAdmissionPolicy",
-)
+NEEDED = ("ServiceAccount", "ClusterRole", "Role", "ValidatingAdmissionPolicy")
+"""Beginnings of the kinds that the replicas need of what is rendered."""
 
 
 @dataclass(kw_only=True)
@@ -57,8 +51,6 @@ class FrozenLeaderPlane:
     plane: ControlPlane
     hub: Client
     proxy: StoppingProxy
-    proxy_url: str
-    made: list[tuple[str, str, str | None]] = field(default_factory=list)
 
     def put(self, item: Object, *, status: Object | None = None) -> Object:
         """Made or changed, with its status where that is a subresource."""
@@ -68,52 +60,38 @@ class FrozenLeaderPlane:
             answer = self.hub.patch_status(kind, meta["name"], status, namespace=meta.get("namespace"))
         return answer
 
-    def move(self, *, decided: str = B) -> None:
-        """web is decided for a cluster, and Healthy on both: the copy on the other one may go. Call it when
-        the replicas run, because it takes them a second.
+    def move(self) -> None:
+        """web is decided for the second cluster, and Healthy on both: the copy on the first one may go. Call
+        it when the replicas run, because it takes them a second.
         """
         for cluster in (A, B):
             # The reconciler keeps the copy of a cluster that became reachable a moment ago, in a test before.
             self.plane.set_available(cluster, "True")
-        placement = self.placement(1)
-        owner = {
-            "apiVersion": "argoproj.io/v1alpha1",
-            "kind": "ApplicationSet",
-            "name": "web",
-            "controller": True,
-        }
-        self.decide(decided, uid=placement["metadata"]["uid"])
-        owner["uid"] = self.put(application_set())["metadata"]["uid"]
+        # OCM's scheduler leaves such a Placement alone: its decision is what the test says.
+        annotations = {"cluster.open-cluster-management.io/experimental-scheduling-disable": "true"}
+        groups = [{"decisionGroupIndex": 0, "clusterCount": 1}]
+        self.put(
+            manifest(
+                PLACEMENT,
+                "web",
+                namespace=ARGOCD,
+                meta={"annotations": annotations},
+                spec={"numberOfClusters": 1},
+            ),
+            status={"numberOfSelectedClusters": 1, "decisionGroups": groups},
+        )
+        self.decide(B)
+        owner = owned_by(self.put(application_set()))
         for cluster in (A, B):
             self.forget_copy(cluster)
             self.put(application(cluster, owner))
 
-    def placement(self, count: int) -> Object:
-        api, _, kind = PLACEMENT.rpartition("/")
-        # OCM's scheduler leaves such a Placement alone: its decision is what the test says.
-        annotations = {"cluster.open-cluster-management.io/experimental-scheduling-disable": "true"}
-        meta = {"name": "web", "namespace": ARGOCD, "annotations": annotations}
-        status = {
-            "numberOfSelectedClusters": count,
-            "decisionGroups": [{"decisionGroupIndex": 0, "clusterCount": count}],
-        }
-        return self.put(
-            {"apiVersion": api, "kind": kind, "metadata": meta, "spec": {"numberOfClusters": 1}},
-            status=status,
-        )
-
-    def decide(self, cluster: str, *, uid: str = "") -> None:
-        uid = uid or self.hub.get(PLACEMENT, "web", namespace=ARGOCD)["metadata"]["uid"]
-        api, _, kind = DECISION.rpartition("/")
-        owner = {"apiVersion": api, "kind": "Placement", "name": "web", "uid": uid, "controller": True}
-        meta = {
-            "name": "web-decision-1",
-            "namespace": ARGOCD,
-            "labels": {PLACEMENT_LABEL: "web"},
-            "ownerReferences": [owner],
-        }
+    def decide(self, cluster: str) -> None:
+        owner = owned_by(self.hub.get(PLACEMENT, "web", namespace=ARGOCD))
+        meta = {"labels": {PLACEMENT_LABEL: "web"}, "ownerReferences": [owner]}
         decisions = [{"clusterName": cluster, "reason": ""}]
-        self.put({"apiVersion": api, "kind": kind, "metadata": meta}, status={"decisions": decisions})
+        item = manifest(DECISION, "web-decision-1", namespace=ARGOCD, meta=meta)
+        self.put(item, status={"decisions": decisions})
 
     def copies(self) -> list[str]:
         """Clusters whose copy nobody has deleted."""
@@ -129,9 +107,7 @@ class FrozenLeaderPlane:
         if self.hub.find(APPLICATION, name, namespace=ARGOCD) is not None:
             self.hub.patch(APPLICATION, name, {"metadata": {"finalizers": None}}, namespace=ARGOCD)
             self.hub.delete(APPLICATION, name, namespace=ARGOCD)
-            wait_for(
-                lambda: self.hub.find(APPLICATION, name, namespace=ARGOCD) is None, what=f"{name} is gone"
-            )
+            wait_until_gone(self.hub, APPLICATION, name, namespace=ARGOCD)
 
     def dead_score(self) -> None:
         """On the second cluster, where no agent is."""
@@ -139,17 +115,11 @@ class FrozenLeaderPlane:
 
     def agent_renews(self) -> None:
         """The agent came back, and has published."""
-        api, _, kind = ADDON.rpartition("/")
-        condition = {
-            "type": "Available",
-            "status": "True",
-            "reason": "Test",
-            "message": "",
-            "lastTransitionTime": datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        }
+        now = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        available = {"type": "Available", "status": "True", "reason": "Test", "message": ""}
         self.put(
-            {"apiVersion": api, "kind": kind, "metadata": {"name": ADDON_NAME, "namespace": B}, "spec": {}},
-            status={"conditions": [condition]},
+            manifest(ADDON, ADDON_NAME, namespace=B, spec={}),
+            status={"conditions": [{**available, "lastTransitionTime": now}]},
         )
         publish(self.hub, B, RESOURCE, {"x": 2}, seconds=3600, labels=LABELS)
 
@@ -168,10 +138,7 @@ class FrozenLeaderPlane:
             "leaseDurationSeconds": 1,
             "renewTime": datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         }
-        api, _, kind = LEASE.rpartition("/")
-        self.hub.create(
-            {"apiVersion": api, "kind": kind, "metadata": {"name": NAME, "namespace": HUB}, "spec": spec}
-        )
+        self.hub.create(manifest(LEASE, NAME, namespace=HUB, spec=spec))
 
     def replica(
         self, name: str, *, proxied: bool = False, changes: str = ""
@@ -183,7 +150,7 @@ class FrozenLeaderPlane:
             name=name,
             speed=FAST,
             changes=changes,
-            proxy=self.proxy_url if proxied else "",
+            proxy=self.proxy.url if proxied else "",
             until="answers",
         )
 
@@ -216,28 +183,24 @@ def deletes(word: str, resource: str = "applications") -> bool:
     return word.startswith("DELETE ") and f"/{resource}/" in word
 
 
+def owned_by(item: Object) -> Object:
+    """The reference of an owner that controls."""
+    meta = item["metadata"]
+    kind = {"apiVersion": item["apiVersion"], "kind": item["kind"]}
+    return {**kind, "name": meta["name"], "uid": meta["uid"], "controller": True}
+
+
 def application_set() -> Object:
-    generator = {
-        "clusterDecisionResource": {
-            "configMapRef": "none",
-            "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web"}},
-        }
+    labels = {"matchLabels": {PLACEMENT_LABEL: "web"}}
+    generator = {"clusterDecisionResource": {"configMapRef": "none", "labelSelector": labels}}
+    spec = {
+        "goTemplate": True,
+        "generators": [generator],
+        "syncPolicy": {"applicationsSync": "create-update"},
+        "template": {"metadata": {"name": "web-{{.name}}"}, "spec": application_spec("{{.name}}")},
     }
-    return {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "ApplicationSet",
-        "metadata": {
-            "name": "web",
-            "namespace": ARGOCD,
-            "annotations": {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak"},
-        },
-        "spec": {
-            "goTemplate": True,
-            "generators": [generator],
-            "syncPolicy": {"applicationsSync": "create-update"},
-            "template": {"metadata": {"name": "web-{{.name}}"}, "spec": application_spec("{{.name}}")},
-        },
-    }
+    annotations = {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak"}
+    return manifest(APPLICATION_SET, "web", namespace=ARGOCD, meta={"annotations": annotations}, spec=spec)
 
 
 def application_spec(cluster: str) -> Object:
@@ -248,47 +211,14 @@ def application_spec(cluster: str) -> Object:
 def application(cluster: str, owner: Object) -> Object:
     """Healthy and Synced, as Argo CD writes it."""
     meta = {
-        "name": f"web-{cluster}",
-        "namespace": ARGOCD,
         "labels": {"gitops-dsf.io/application": "web"},
         "ownerReferences": [owner],
         "finalizers": ["resources-finalizer.argocd.argoproj.io"],
     }
-    compared = {
-        "source": application_spec(cluster)["source"],
-        "destination": application_spec(cluster)["destination"],
-    }
-    status = {"health": {"status": "Healthy"}, "sync": {"status": "Synced", "comparedTo": compared}}
     spec = application_spec(cluster)
-    return {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": meta,
-        "spec": spec,
-        "status": status,
-    }
-
-
-def dynamic_scorer() -> Object:
-    scoring = {"host": "http://127.0.0.1:9", "params": {"name": RESOURCE.replace("-", "_"), "interval": 30}}
-    spec = {
-        "description": "x",
-        "configURL": "http://127.0.0.1:9/config",
-        "source": {"type": "None"},
-        "scoring": scoring,
-    }
-    api, _, kind = SCORER.rpartition("/")
-    return {
-        "apiVersion": api,
-        "kind": kind,
-        "metadata": {"name": "frozen", "namespace": HUB},
-        "spec": {
-            **spec,
-            "configSyncMode": "None",
-            "scoreRange": {"min": 0, "max": 1},
-            "scoreTTLSeconds": TTL,
-        },
-    }
+    compared = {"source": spec["source"], "destination": spec["destination"]}
+    status = {"health": {"status": "Healthy"}, "sync": {"status": "Synced", "comparedTo": compared}}
+    return manifest(APPLICATION, f"web-{cluster}", namespace=ARGOCD, meta=meta, spec=spec, status=status)
 
 
 @contextmanager
@@ -300,25 +230,26 @@ def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
     spec = {"git": {"url": "https://git.example.com/fleet.git"}, "argocd": {"namespace": ARGOCD}}
     repository = FleetRepository.model_validate({"metadata": {"name": "frozen"}, "spec": spec})
     objects = [item for item in reconciler(repository) if item["kind"].startswith(NEEDED)]
-    proxy = StoppingProxy(upstream=plane.hub.url, authority=plane.hub.authority_file)
-    with ExitStack() as stack:
-        scene = FrozenLeaderPlane(
-            plane=plane, hub=hub, proxy=proxy, proxy_url=stack.enter_context(proxy.serving())
-        )
+    with StoppingProxy(upstream=plane.hub.url, trust=plane.hub.trust()) as proxy, ExitStack() as stack:
+        scene = FrozenLeaderPlane(plane=plane, hub=hub, proxy=proxy)
         for namespace in (ARGOCD, HUB):
-            hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+            hub.apply(manifest("v1/Namespace", namespace))
         for crd in crds():
             hub.apply(crd)
         for item in objects:
             hub.apply(item)
             kind, meta = f"{item['apiVersion']}/{item['kind']}", item["metadata"]
             stack.callback(hub.delete, kind, meta["name"], namespace=meta.get("namespace"))
-        wait_for(lambda: hub.path(SCORER), what="the hub serves DynamicScorers")
+        wait_for(lambda: hub.path(DYNAMIC_SCORER), what="the hub serves DynamicScorers")
         stack.callback(hub.delete, LEASE, NAME, namespace=HUB)
         plane.add_clusters({A: {}, B: {}})
         stack.callback(remove_clusters, plane, (A, B))
-        scene.put(dynamic_scorer())
-        stack.callback(hub.delete, SCORER, "frozen", namespace=HUB)
+        found = scorer(
+            "frozen", scoring={"params": {"name": "frozen_score", "interval": 30}}, scoreTTLSeconds=TTL
+        )
+        found["metadata"]["namespace"] = HUB
+        scene.put(found)
+        stack.callback(hub.delete, DYNAMIC_SCORER, "frozen", namespace=HUB)
         yield scene
         for cluster in (A, B):
             scene.forget_copy(cluster)

@@ -7,12 +7,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from gitops_dsf.hub.names import APPLICATION_LABEL
-from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for, wait_until_served
+from tests.hub.controlplane.waiting import wait_for, wait_until_gone, wait_until_served
 from tests.hub.scenario.fleet import FLEET_LABEL, Fleet, cluster_set, wave
-from tests.hub.scenario.placements import CLUSTER_SET, DECISION, MANAGED_CLUSTER, PLACEMENT_LABEL, SCORE
+from tests.hub.scenario.placements import (
+    CLUSTER_SET,
+    DECISION,
+    MANAGED_CLUSTER,
+    PLACEMENT_LABEL,
+    delete_scores,
+)
 
 MANAGER = "argocd-controller"
 CRD = "CustomResourceDefinition"
@@ -27,7 +33,6 @@ class Installation:
 
     fleet: Fleet
     plane: ControlPlane
-    clusters: tuple[str, ...]
     _applied: dict[tuple[str, str | None, str], Object] = field(default_factory=dict, init=False)
     """Everything that was ever applied, also what is no longer rendered, in the order of applying."""
 
@@ -68,12 +73,9 @@ class Installation:
     def label_clusters(self) -> None:
         """Puts the clusters into the fleet's ManagedClusterSet."""
         self.hub.apply(cluster_set(self.fleet.name))
-        for name in self.clusters:
-            self.hub.patch(
-                MANAGED_CLUSTER,
-                name,
-                {"metadata": {"labels": {FLEET_LABEL: self.fleet.name}}},
-            )
+        for name in self.fleet.clusters:
+            label = {"metadata": {"labels": {FLEET_LABEL: self.fleet.name}}}
+            self.hub.patch(MANAGED_CLUSTER, name, label)
 
     def remove(self) -> None:
         """Deletes what was applied except namespaces and CRDs, and waits until Argo CD and OCM have cleaned
@@ -82,31 +84,15 @@ class Installation:
         rendered = {_identity(item): item for _, item in self.rendered()}
         self._delete([item for name, item in self._applied.items() if name not in rendered])
         self._delete(list(rendered.values()))
-        wait_for(
-            self._no_applications,
-            what="the ApplicationSets' Applications are gone, before another fleet takes them for its own",
-            seen=self._applications,
-        )
-        wait_for(
-            lambda: not self._decisions(),
-            what=(
-                "the decisions are collected with their Placements, before another fleet takes them for"
-                " its own"
-            ),
-            seen=self._decisions,
-        )
-        for name in self.clusters:
-            for kind, what in (
-                (WORK, "gitops-dsf-config"),
-                (ADDON, "gitops-dsf-agent"),
-                (WORK, "addon-gitops-dsf-agent-deploy-0"),
-            ):
-                wait_for(
-                    lambda kind=kind, what=what, name=name: self.hub.find(kind, what, namespace=name) is None,  # type: ignore[misc]
-                    what=f"{what} of {name} is gone",
-                )
-            for score in self.hub.list(SCORE, namespace=name):
-                self.hub.delete(SCORE, score["metadata"]["name"], namespace=name)
+        # Before another fleet takes them for its own.
+        wait_for(self._no_applications, what="the Applications are gone", seen=self._applications)
+        wait_for(lambda: not self._decisions(), what="the decisions are gone", seen=self._decisions)
+        for name in self.fleet.clusters:
+            wait_until_gone(
+                self.hub, WORK, "gitops-dsf-config", "addon-gitops-dsf-agent-deploy-0", namespace=name
+            )
+            wait_until_gone(self.hub, ADDON, "gitops-dsf-agent", namespace=name)
+        delete_scores(self.hub, *self.fleet.clusters)
         self.hub.delete(CLUSTER_SET, self.fleet.name)
 
     def _delete(self, items: list[Object]) -> None:
@@ -125,25 +111,18 @@ class Installation:
 
     def _applications(self) -> list[str]:
         """Applications of the rendered ApplicationSets, those that go included."""
-        ours = {item["metadata"]["name"] for _, item in self.rendered() if item["kind"] == "ApplicationSet"}
-        if not ours:
-            return []  # there may be no Argo CD at all
-        found = self.hub.list(APPLICATION, namespace="argocd")
-        return [
-            item["metadata"]["name"]
-            for item in found
-            if item["metadata"].get("labels", {}).get(APPLICATION_LABEL) in ours
-        ]
+        return self._made(APPLICATION, "ApplicationSet", APPLICATION_LABEL)
 
     def _decisions(self) -> list[str]:
         """PlacementDecisions of the rendered Placements."""
-        ours = {item["metadata"]["name"] for _, item in self.rendered() if item["kind"] == "Placement"}
-        found = self.hub.list(DECISION, namespace="argocd")
-        return [
-            page["metadata"]["name"]
-            for page in found
-            if page["metadata"].get("labels", {}).get(PLACEMENT_LABEL) in ours
-        ]
+        return self._made(DECISION, "Placement", PLACEMENT_LABEL)
+
+    def _made(self, kind: str, by: str, label: str) -> list[str]:
+        """The names of what is made of objects of a rendered kind."""
+        ours = {item["metadata"]["name"] for _, item in self.rendered() if item["kind"] == by}
+        found = self.hub.list(kind, namespace="argocd") if ours else []  # there may be no Argo CD at all
+        meta = [item["metadata"] for item in found]
+        return [each["name"] for each in meta if each.get("labels", {}).get(label) in ours]
 
 
 def _identity(item: Object) -> tuple[str, str | None, str]:
@@ -153,10 +132,11 @@ def _identity(item: Object) -> tuple[str, str | None, str]:
 
 
 @contextmanager
-def installed(fleet: Fleet, plane: ControlPlane, *, clusters: tuple[str, ...]) -> Iterator[Installation]:
-    """The fleet's tree on the hub for as long as the block runs."""
-    installation = Installation(fleet=fleet, plane=plane, clusters=clusters)
-    installation.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd"}})
+def installed(fleet: Fleet, plane: ControlPlane) -> Iterator[Installation]:
+    """Renders the fleet; its tree is on the hub for as long as the block runs."""
+    fleet.render()
+    installation = Installation(fleet=fleet, plane=plane)
+    installation.hub.apply(manifest("v1/Namespace", "argocd"))
     installation.label_clusters()
     try:
         installation.apply()

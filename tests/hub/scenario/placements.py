@@ -9,11 +9,9 @@ from typing import Any
 
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.metadata import timestamp_of
-from tests.hub.controlplane.api import MANAGER, Client, Object
-from tests.hub.controlplane.api import condition as condition_of
-from tests.hub.controlplane.manifests import namespace as namespace_object
+from tests.hub.controlplane.api import MANAGER, Client, Object, manifest
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
-from tests.hub.controlplane.waiting import wait_for
+from tests.hub.controlplane.waiting import wait_for, wait_until_gone
 from tests.hub.scenario import fleet
 
 CLUSTER = "cluster.open-cluster-management.io"
@@ -29,12 +27,7 @@ SET_LABEL = "test.example.com/set"
 
 def placement(name: str, *, namespace: str, **spec: Any) -> Object:
     """A Placement with this spec and nothing written out besides."""
-    return {
-        "apiVersion": f"{CLUSTER}/v1beta1",
-        "kind": "Placement",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": spec,
-    }
+    return manifest(PLACEMENT, name, namespace=namespace, spec=spec)
 
 
 def score_prioritizer(resource: str, score: str, *, weight: int = 1) -> Object:
@@ -56,21 +49,12 @@ def exact(*prioritizers: Object) -> Object:
 def cluster_set(name: str, selector: Object | None = None) -> Object:
     """A ManagedClusterSet by label selector; by default of the clusters with `SET_LABEL: name`."""
     chosen = {"matchLabels": {SET_LABEL: name}} if selector is None else selector
-    return {
-        "apiVersion": f"{CLUSTER}/v1beta2",
-        "kind": "ManagedClusterSet",
-        "metadata": {"name": name},
-        "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": chosen}},
-    }
+    spec = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": chosen}}
+    return manifest(CLUSTER_SET, name, spec=spec)
 
 
 def binding(cluster_set: str, *, namespace: str, name: str | None = None) -> Object:
-    return {
-        "apiVersion": f"{CLUSTER}/v1beta2",
-        "kind": "ManagedClusterSetBinding",
-        "metadata": {"name": name or cluster_set, "namespace": namespace},
-        "spec": {"clusterSet": cluster_set},
-    }
+    return manifest(BINDING, name or cluster_set, namespace=namespace, spec={"clusterSet": cluster_set})
 
 
 def publish(
@@ -86,19 +70,14 @@ def publish(
     always. The writer is whom the labels name.
     """
     manager = (labels or {}).get(MANAGED_BY_LABEL, MANAGER)
-    body: Object = {
-        "apiVersion": f"{CLUSTER}/v1alpha1",
-        "kind": "AddOnPlacementScore",
-        "metadata": {"name": resource, "namespace": cluster},
-    }
     status: Object = {"scores": [{"name": name, "value": value} for name, value in scores.items()]}
     if seconds is not None:
         status["validUntil"] = timestamp_of(int(time.time() + seconds))
-    hub.apply({**body, "metadata": {**body["metadata"], "labels": dict(labels or {})}})
+    hub.apply(manifest(SCORE, resource, namespace=cluster, meta={"labels": dict(labels or {})}))
     if scores:
-        hub.apply_status({**body, "status": status}, manager=manager)
+        hub.apply_status(manifest(SCORE, resource, namespace=cluster, status=status), manager=manager)
     else:  # Kubernetes 1.37 makes null of a list whose last item an apply takes away, and refuses it.
-        hub.patch(SCORE, resource, {"status": status}, namespace=cluster, subresource="status")
+        hub.patch_status(SCORE, resource, status, namespace=cluster)
 
 
 def pages(hub: Client, name: str, *, namespace: str) -> list[Object]:
@@ -115,7 +94,7 @@ def clusters_of(page: Object) -> list[str]:
     return [decision["clusterName"] for decision in page.get("status", {}).get("decisions") or []]
 
 
-def decided(hub: Client, name: str, *, namespace: str) -> list[str]:
+def decided(hub: Client, name: str, *, namespace: str = "argocd") -> list[str]:
     """The clusters in all pages, sorted."""
     return sorted(cluster for page in pages(hub, name, namespace=namespace) for cluster in clusters_of(page))
 
@@ -128,23 +107,11 @@ def wait_for_decision(hub: Client, name: str, *clusters: str, namespace: str = "
     )
 
 
-def prefer(
-    hub: Client,
-    name: str,
-    *best: str,
-    namespace: str = "argocd",
-    **more: Any,
-) -> None:
+def prefer(hub: Client, name: str, *best: str, namespace: str = "argocd", **more: Any) -> None:
     """Makes these spokes the best by far, and waits until OCM has decided for them. `more`: see publish."""
     for cluster in SPOKES:
         publish(hub, cluster, fleet.RESOURCE, {fleet.SCORE: 90 if cluster in best else 5}, **more)
     wait_for_decision(hub, name, *best, namespace=namespace)
-
-
-def condition(hub: Client, name: str, kind: str, *, namespace: str) -> tuple[str, str, str] | None:
-    """(status, reason, message) of a condition of a Placement; None while OCM has not looked at it."""
-    found = condition_of(hub.get(PLACEMENT, name, namespace=namespace), kind)
-    return (found["status"], found["reason"], found["message"]) if found else None
 
 
 @contextmanager
@@ -155,7 +122,7 @@ def clusters_in_set(
     of that name.
     """
     hub = plane.hub.admin
-    hub.apply(namespace_object(name))
+    hub.apply(manifest("v1/Namespace", name))
     hub.apply(cluster_set(name))
     hub.apply(binding(name, namespace=name))
     try:
@@ -173,12 +140,13 @@ def remove_clusters(plane: ControlPlane, clusters: tuple[str, ...]) -> None:
     """Deletes the ManagedClusters and their scores, and waits until OCM let them go."""
     hub = plane.hub.admin
     for cluster in clusters:
+        delete_scores(hub, cluster)
+        hub.delete(MANAGED_CLUSTER, cluster)
+    wait_until_gone(hub, MANAGED_CLUSTER, *clusters)
+
+
+def delete_scores(hub: Client, *clusters: str) -> None:
+    """All that there are of these clusters."""
+    for cluster in clusters:
         for score in hub.list(SCORE, namespace=cluster):
             hub.delete(SCORE, score["metadata"]["name"], namespace=cluster)
-        hub.delete(MANAGED_CLUSTER, cluster)
-    for cluster in clusters:
-        wait_for(
-            lambda cluster=cluster: hub.find(MANAGED_CLUSTER, cluster) is None,  # type: ignore[misc]
-            what=f"ManagedCluster {cluster} is gone",
-            seen=lambda cluster=cluster: hub.find(MANAGED_CLUSTER, cluster),  # type: ignore[misc]
-        )

@@ -16,7 +16,7 @@ import httpx
 import yaml
 
 from gitops_dsf.hub.names import RECONCILER as NAME
-from tests.hub.controlplane.api import Client
+from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process
@@ -24,8 +24,6 @@ from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario import program
 
 HUB_NAMESPACE = "open-cluster-management"
-DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
-EVENT = "v1/Event"
 PREFIX = "gitops_dsf_reconciler"
 FAST: Final = 5.0
 """The speed at which a reconciler still answers in time on a busy machine: of 4 s for a deletion 0.8 s are
@@ -141,14 +139,12 @@ def reconciling(
         plane.processes.stop(name)
 
 
-def events(hub: Client, name: str, reason: str) -> list[str]:
-    """What Events say about a DynamicScorer as it is now; every fleet has one of this name, and Events
-    outlive them.
-    """
-    uid = hub.get(DYNAMIC_SCORER, name, namespace=HUB_NAMESPACE)["metadata"]["uid"]
-    found = hub.list(EVENT, namespace=HUB_NAMESPACE)
+def events(hub: Client, item: Object, reason: str) -> list[str]:
+    """What Events say about an object as it is now: they outlive those of its name."""
+    meta = item["metadata"]
+    found = hub.list("v1/Event", namespace=meta["namespace"])
     return [
-        item["message"]
-        for item in found
-        if item["reason"] == reason and item["involvedObject"].get("uid") == uid
+        each["message"]
+        for each in found
+        if each["reason"] == reason and each["involvedObject"].get("uid") == meta["uid"]
     ]

@@ -5,72 +5,52 @@ Plain HTTP on 127.0.0.1 on the side of the client, TLS on the side of the server
 
 import http.client
 import ssl
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
 
-PATIENCE: Final = 400.0
+from tests.support.threadserver import Handler, ThreadServer
+
+PATIENCE: Final = 400
 """Longer than any watch."""
-DROPPED: Final = frozenset({"transfer-encoding", "connection", "keep-alive", "content-length"})
+DROPPED: Final = frozenset(
+    {"transfer-encoding", "connection", "keep-alive", "content-length", "date", "server"}
+)
+"""Headers of answers that are not forwarded."""
 
 Told = Callable[[str], None]
 """With `METHOD /path?query`."""
 
 
-class StoppingProxy:
-    """`asked` and `answered` may be replaced while it serves."""
+class StoppingProxy(ThreadServer):
+    """A context manager. `asked` and `answered` may be replaced while it serves."""
 
-    def __init__(self, *, upstream: str, authority: Path) -> None:
+    def __init__(self, *, upstream: str, trust: ssl.SSLContext) -> None:
         self.asked: Told = lambda _: None
         self.answered: Told = lambda _: None
         self.statuses: list[tuple[str, int]] = []
         """`METHOD /path?query` and status of all answers."""
-        self._upstream, self._trust = urlsplit(upstream), ssl.create_default_context(cafile=str(authority))
+        self._upstream, self._trust = urlsplit(upstream).netloc, trust
+        proxy = self
+
+        class ProxyHandler(Handler):
+            protocol_version = "HTTP/1.1"
+            timeout = PATIENCE
+
+            def serve(self) -> None:
+                proxy._forward(self)
+
+        super().__init__(ProxyHandler)
 
     def forget(self) -> None:
         """Forgets the answers, and holds up nothing more."""
         self.asked = self.answered = lambda _: None
         self.statuses.clear()
 
-    @contextmanager
-    def serving(self) -> Iterator[str]:
-        """Serves for as long as the block runs; yields the URL."""
-        proxy = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                proxy._forward(self)
-
-            do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - names of http.server
-
-            def log_message(self, *_: object) -> None:
-                return
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
-
-    def _forward(self, handler: BaseHTTPRequestHandler) -> None:
-        body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
-        word = f"{handler.command} {handler.path}"
+    def _forward(self, handler: Handler) -> None:
+        body, word = handler.body(), f"{handler.command} {handler.path}"
         self.asked(word)
-        host = self._upstream.hostname or ""
-        connection = http.client.HTTPSConnection(
-            host, self._upstream.port, context=self._trust, timeout=PATIENCE
-        )
+        connection = http.client.HTTPSConnection(self._upstream, context=self._trust, timeout=PATIENCE)
         try:
             headers = {
                 key: value
@@ -85,18 +65,16 @@ class StoppingProxy:
             self.answered(word)
             handler.send_response(answer.status)
             for key, value in answer.getheaders():
-                if key.lower() not in DROPPED | {"date", "server"}:
+                if key.lower() not in DROPPED:
                     handler.send_header(key, value)
+            length = ("Transfer-Encoding", "chunked") if watches else ("Content-Length", str(len(content)))
+            handler.send_header(*length)
+            handler.end_headers()
+            handler.wfile.write(content)
             if watches:
-                handler.send_header("Transfer-Encoding", "chunked")
-                handler.end_headers()
                 while line := answer.readline():
                     handler.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
                 handler.wfile.write(b"0\r\n\r\n")
-            else:
-                handler.send_header("Content-Length", str(len(content)))
-                handler.end_headers()
-                handler.wfile.write(content)
         except OSError:
             handler.close_connection = True
         finally:

@@ -16,7 +16,7 @@ from gitops_dsf.forge.forges import GitHub, GitLab
 from gitops_dsf.reconciler import forge as module
 from gitops_dsf.reconciler.forge import ANSWER_BYTES, Sender
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
-from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.gitrepository import GitRepository
 from tests.support.forges import RecordedForge, tell
 from tests.support.githubserver import NAME, OWNER, Answer, GitHubServer, Pull
 
@@ -42,8 +42,8 @@ def github(tmp_path: Path) -> Iterator[PullRequestServer]:
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "token").write_text(f"{TOKEN}\n", encoding="utf-8")
-    # The forge looks into the bare repository; the git server itself need not run.
-    repository = GitServer(folder=tmp_path / "git").create("fleet")
+    # The forge looks into the bare repository; no git server need run.
+    repository = GitRepository.create(url="", bare=tmp_path / "bare", clone=tmp_path / "clone")
     with GitHubServer(repository=repository, token=TOKEN) as server:
         yield PullRequestServer(server=server, secret=secret)
     assert server.violations == []
@@ -200,7 +200,7 @@ def sender(tmp_path: Path) -> Sender:
 
 
 async def test_github(tmp_path: Path, sender: Sender) -> None:
-    repository = GitServer(folder=tmp_path / "git").create(NAME)
+    repository = GitRepository.create(url="", bare=tmp_path / "bare", clone=tmp_path / "clone")
     with GitHubServer(repository=repository, token=SECRET) as server:
         forge = GitHub(api=server.url, place=f"{OWNER}/{NAME}", base="main", send=sender)
         await tell(forge, server)

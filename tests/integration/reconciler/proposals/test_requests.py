@@ -169,12 +169,12 @@ async def test_two_that_think_they_lead_offer_it_once(
 async def test_git_that_is_away_or_wants_another_token_delays_only(scene: ProposalHub) -> None:
     scene.over_http = True
     scene.departs("cpu")
-    scene.server.stop()
+    scene.server.manners.away = True
     async with scene.working() as working:
         await working.until(lambda: working.count("locks", "failed") >= 1, "away is counted")
         token = (scene.secret / "token").read_text(encoding="utf-8")
         (scene.secret / "token").write_text("ghp_expired", encoding="utf-8")
-        scene.server.start()
+        scene.server.manners.away = False
         before = working.count("locks", "failed")
         await working.until(lambda: working.count("locks", "failed") > before, "denied is counted")
         assert scene.proposals == {}

@@ -1,8 +1,11 @@
-"""`gitops-dsf test` with the real promtool: it evaluates queries over given metrics, and reads the values of
-series as we do.
+"""What the real promtool says: it evaluates queries over given metrics for `gitops-dsf test`, and reads the
+values of series as we do; the queries of examples/queries give what they should; it finds no fault with the
+alert rules, and runs the tests that are shipped beside them.
 """
 
 import re
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,10 +15,12 @@ from gitops_dsf.metricstore.promtool import Promtool
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
 from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question
 from tests.hub.controlplane.binaries import obtain
+from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
 pytestmark = [pytest.mark.hub, pytest.mark.family("prometheus")]
 
+ROOT = Path(__file__).parents[2]
 STEP = 600
 """Longer than the 5 minutes for which Prometheus looks back, so that each value counts once."""
 
@@ -26,14 +31,18 @@ def program() -> Path:
 
 
 def ask(program: Path, *expressions: str, values: str, count: int, name: str = "s") -> Answer:
+    return evaluated(program, *expressions, metrics={name: values}, times=range(0, count * STEP, STEP))
+
+
+def evaluated(program: Path, *expressions: str, metrics: Mapping[str, str], times: range) -> Answer:
     return Promtool(program).evaluate(
         Question(
             scorer="s",
             cluster="c",
             expressions=expressions,
-            times=range(0, count * STEP, STEP),
-            metrics=((name, values),),
-            interval=STEP,
+            times=times,
+            metrics=tuple(metrics.items()),
+            interval=times.step,
         )
     )
 
@@ -76,9 +85,53 @@ def test_results_keep_their_labels(program: Path) -> None:
 
 
 def test_the_test_of_the_page_passes(program: Path, tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs/decisions/preview.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/decisions/preview.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```yaml\n(# tests/idle-cpu.yaml\n.*?)```", page, re.DOTALL)
     scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
     (tmp_path / "fleet" / "tests" / "idle-cpu.yaml").write_text(text)
     done = gitops_dsf("test", "--promtool", program, cwd=tmp_path / "fleet")
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"), [("opencost.yaml", 5.0), ("carbon.yaml", 350.0), ("energy-price.yaml", 30.0)]
+)
+def test_a_query_gives_one_number_for_the_cluster(program: Path, file: str, expected: float) -> None:
+    """With series as their exporters write them, of an hour."""
+    capacity = "kube_node_status_capacity"
+    grid = 'provider="Ember",location="DEU",units="gCO2e per kWh"'
+    metrics = {
+        'node_total_hourly_cost{node="n1"}': "0.4x60",
+        'node_total_hourly_cost{node="n2"}': "0.2x60",
+        f'{capacity}{{node="n1",resource="cpu"}}': "8x60",
+        f'{capacity}{{node="n2",resource="cpu"}}': "4x60",
+        f'{capacity}{{node="n1",resource="pods"}}': "110x60",
+        f"grid_intensity_carbon_average{{{grid}}}": "300 400 " * 30,
+        'energy_price_cents{zone="DE-LU"}': "18x20 30x40",
+    }
+    query = yamlfast.load((ROOT / "examples/queries" / file).read_text("utf-8"))["spec"]["source"]["params"]
+    found = evaluated(program, query["query"], metrics=metrics, times=range(59 * 60, 60 * 60, 60))
+    [(labels, values)] = found.series
+    assert not any(labels)
+    assert list(values) == pytest.approx([expected])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"),
+        ("check", "rules", "--lint=all", "--lint-fatal", "agent-rules.yaml"),
+        ("test", "rules", "rules_test.yaml"),
+    ],
+    ids=" ".join,
+)
+def test_alerts_fire_where_they_should_and_nowhere_else(program: Path, arguments: tuple[str, ...]) -> None:
+    answer = subprocess.run(
+        [program, *arguments],
+        cwd=ROOT / "monitoring",
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
