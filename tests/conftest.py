@@ -5,6 +5,8 @@ golden files.
 import asyncio
 import gc
 import os
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -18,7 +20,6 @@ from gitops_dsf.cli.scaffold import scaffold
 from tests.support import environment, laws
 from tests.support.virtual_time import VirtualLoop, wall
 from tests.support.warmpython import warm_python
-from tests.support.wheels import build_wheels, install
 
 laws.register()
 pytest.MonkeyPatch().setattr("dsf_runtime.clock.wall", wall)
@@ -47,6 +48,7 @@ GARBAGE: Final = 20_000
 thirtieth of the time.
 """
 TESTS: Final = Path(__file__).parent
+UV: Final = Path(sys.executable).with_name("uv")
 AUTHORITY = TESTS / "data" / "authority.pem"
 """A certificate whose key nobody has."""
 
@@ -161,7 +163,8 @@ def warm_programs() -> Iterator[Path]:
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with our wheels. The tests that use it run in one worker, so that they are built once."""
     out = tmp_path_factory.mktemp("wheels")
-    build_wheels(out)
+    words = ("build", "--quiet", "--all-packages", "--wheel", "--offline", "--no-build-isolation")
+    _uv(*words, "--python", sys.executable, "--out-dir", str(out))
     return out
 
 
@@ -170,10 +173,24 @@ def pipeline_programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) ->
     """A folder for PATH with what the pipeline of a new fleet installs: gitops-dsf without any extra."""
     root = tmp_path_factory.mktemp("pipeline")
     scaffold(target=root / "fleet", name="fleet", wheels=wheels)
-    install(root / "fleet/requirements.txt", into=root / "venv")
+    _uv("venv", "--quiet", "--python", sys.executable, str(root / "venv"))
+    words = ("pip", "install", "--quiet", "--python", str(root / "venv"), "-r", "requirements.txt")
+    try:  # After the first time everything comes from uv's cache.
+        _uv(*words, "--offline", folder=root / "fleet")
+    except AssertionError:
+        _uv(*words, folder=root / "fleet")
     return root / "venv/bin"
 
 
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+def _uv(*words: str, folder: Path = TESTS.parent) -> None:
+    # The tests' own list of authorities is not for the package index.
+    environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
+    done = subprocess.run(
+        [UV, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -20,7 +20,7 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import Rendered, produce
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from tests.support import yamlfast
-from tests.support.initflags import NAMED
+from tests.support.commandline import NAMED
 from tests.support.pages import ROOT
 from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving

@@ -58,8 +58,7 @@ def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_any_read(
     with scene.replicas(changes="unfenced") as (first, second):
         with frozen(scene, first, Step(reading, read)):
             scene.second_removes_the_other_copy(second)
-        wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
-        hold_for(lambda: scene.copies() == [A], what="the last copy stays", seconds=2)
+        scene.the_last_copy_stays(first)
     # Whether it sends its deletion before it notices depends on the machine; the stories below hold one up.
     assert set(scene.deletions()) <= {409}, "the API server refused what it sent"
 
@@ -68,8 +67,7 @@ def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_the_patch(scen
     with scene.replicas(changes="unfenced") as (first, second):
         with frozen(scene, first, lambda word: word.startswith(PATCH)):
             scene.second_removes_the_other_copy(second)
-        wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
-        hold_for(lambda: scene.copies() == [A], what="the last copy stays", seconds=2)
+        scene.the_last_copy_stays(first)
 
 
 def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scene: FrozenLeaderPlane) -> None:
@@ -81,8 +79,7 @@ def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scen
         first.thaw()
         wait_for(scene.deletions, what="the deletion is answered", seen=first.process.tail)
         assert scene.deletions() == [409]
-        wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
-        hold_for(lambda: scene.copies() == [A], what="the last copy stays", seconds=2)
+        scene.the_last_copy_stays(first)
 
 
 def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: FrozenLeaderPlane) -> None:
@@ -113,15 +110,8 @@ def test_the_story_that_lost_an_application(scene: FrozenLeaderPlane) -> None:
     """With nothing switched off: the second replica waits for the Lease to expire."""
     with scene.replicas() as (first, second):
         with frozen(scene, first, Step(*LAST_READ)):
-            wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
-            scene.decide(A)
-            wait_for(
-                lambda: scene.copies() == [A],
-                what="the second deletes the copy that nobody wants",
-                seen=second.process.tail,
-            )
-        wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
-        hold_for(lambda: scene.copies() == [A], what="the last copy stays", seconds=2)
+            scene.second_removes_the_other_copy(second, free=False)
+        scene.the_last_copy_stays(first)
     assert scene.deletions() == [], "a replica that knows that its claim is over sends nothing"
 
 

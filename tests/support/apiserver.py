@@ -201,13 +201,6 @@ class ApiServer(HttpFake):
         """Deletes an object with a kind as another client."""
         self._forget(_key(item))
 
-    def end_watches(self, *, code: int = 410) -> None:
-        """Ends all watches with an ERROR event, as when the server has forgotten the version."""
-        status = {"kind": "Status", "code": code, "message": "too old resource version"}
-        for watch in self._watching:
-            watch.tell({"type": "ERROR", "object": status})
-            watch.pieces.put_nowait(b"")
-
     @property
     def watching(self) -> list[str]:
         """The resources with an open watch."""
@@ -317,16 +310,12 @@ class ApiServer(HttpFake):
             and _labelled(item, query.get("labelSelector", ""))
             and _selected(item, query.get("fieldSelector", ""))
         ]
-        accept = seen.headers.get("accept", "")
-        if "as=Table" in accept:
-            rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for item in found]
-            return Reply.of({"kind": "Table", "rows": rows})
         sizes = [size for size in (self.page, int(query.get("limit", "0"))) if size]
         start = int(query.get("continue", "0"))
         end = start + min(sizes, default=len(found))
         more = {"continue": str(end)} if end < len(found) else {}
         shown = found[start:end]
-        if "as=PartialObjectMetadataList" in accept:
+        if "as=PartialObjectMetadataList" in seen.headers.get("accept", ""):
             shown = [{"metadata": item["metadata"]} for item in shown]
         metadata = {"resourceVersion": str(self.version), **more}
         return Reply.of({"kind": f"{target.kind}List", "metadata": metadata, "items": shown})

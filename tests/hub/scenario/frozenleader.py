@@ -18,7 +18,7 @@ from gitops_dsf.schema.crd import crds
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for, wait_until_gone
+from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
 from tests.hub.scenario.fleet import DYNAMIC_SCORER, scorer
 from tests.hub.scenario.installation import ADDON
 from tests.hub.scenario.placements import (
@@ -163,9 +163,12 @@ class FrozenLeaderPlane:
             with self.replica("frozen-second") as second:
                 yield first, second
 
-    def second_removes_the_other_copy(self, second: Reconciler) -> None:
-        """It leads at once and as after a clean end of the first, and the decision returns to A."""
-        self.lease_is_free()
+    def second_removes_the_other_copy(self, second: Reconciler, *, free: bool = True) -> None:
+        """It leads, at once and as after a clean end of the first if the Lease is free, and the decision
+        returns to A.
+        """
+        if free:
+            self.lease_is_free()
         wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
         self.decide(A)
         wait_for(
@@ -173,6 +176,11 @@ class FrozenLeaderPlane:
             what="the second deletes the copy that nobody wants",
             seen=second.process.tail,
         )
+
+    def the_last_copy_stays(self, first: Reconciler) -> None:
+        """Also when the first has noticed that it leads no longer."""
+        wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
+        hold_for(lambda: self.copies() == [A], what="the last copy stays", seconds=2)
 
     def deletions(self, resource: str = "applications") -> list[int]:
         """Statuses of the answers to the first replica."""
