@@ -19,6 +19,8 @@ DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 PRODUCT = "gitops-dsf.io/v1alpha1"
 OCM = "cluster.open-cluster-management.io"
 REGIONS = ("eu", "us")
+SOURCE = {"repoURL": "https://git.example.com/app.git", "path": "deploy", "targetRevision": "main"}
+"""Of an application."""
 QUERIES = (
     "up",
     'avg(rate(node_cpu_seconds_total{mode="idle"}[5m]))',
@@ -74,18 +76,15 @@ class FleetSources:
         return replace(self, documents=(*self.documents, *documents))
 
     def without(self, kind: str, gone: str) -> "FleetSources":
-        return replace(
-            self,
-            documents=tuple(item for item in self.documents if (item["kind"], name(item)) != (kind, gone)),
-        )
+        left = tuple(item for item in self.documents if (item["kind"], name(item)) != (kind, gone))
+        return replace(self, documents=left)
 
     def without_scorer(self, gone: str) -> "FleetSources":
         """The repository without a scorer, its lock and the masks that name its score. No application may
         rank by it.
         """
-        score = next(item for item in self.of("DynamicScorer") if name(item) == gone)["spec"]["scoring"][
-            "params"
-        ]["name"]
+        [scorer] = [item for item in self.of("DynamicScorer") if name(item) == gone]
+        score = scorer["spec"]["scoring"]["params"]["name"]
         documents: list[Object] = []
         for item in self.without("DynamicScorer", gone).without("ScorerLock", gone).documents:
             if item["kind"] == "DynamicScoringConfig":
@@ -100,13 +99,13 @@ def name(item: Object) -> str:
     return str(item["metadata"]["name"])
 
 
+def document(version: str, kind: str, named: str, spec: Object, **meta: Any) -> dict[str, Any]:
+    """With more of its metadata."""
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": named, **meta}, "spec": spec}
+
+
 def cluster(cluster_name: str, **labels: str) -> Object:
-    return {
-        "apiVersion": f"{OCM}/v1",
-        "kind": "ManagedCluster",
-        "metadata": {"name": cluster_name, "labels": labels},
-        "spec": {"hubAcceptsClient": True},
-    }
+    return document(f"{OCM}/v1", "ManagedCluster", cluster_name, {"hubAcceptsClient": True}, labels=labels)
 
 
 def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Path:
@@ -223,7 +222,7 @@ def _sources(draw: st.DrawFn, scorers: list[Object]) -> list[Object]:
     if of_dev is not None:
         about = address if of_dev == "Prometheus" else {"type": of_dev}
         variants.insert(0, {"clusterSelector": {"matchLabels": {"tier": "dev"}}, **about})
-    return [_metric_source("platform", variants)] if chosen else []
+    return [document(PRODUCT, "MetricSource", "platform", {"variants": variants})] if chosen else []
 
 
 @st.composite
@@ -238,38 +237,21 @@ def _central(draw: st.DrawFn, scorers: list[Object]) -> list[Object]:
         "host": "https://mimir.example.com/prometheus/api/v1/query_range",
         "headers": [{"name": "X-Scope-OrgID", "value": "fleet"}],
     }
-    return [_metric_source("central", [address])] if chosen else []
-
-
-def _metric_source(source: str, variants: list[Object]) -> Object:
-    return {
-        "apiVersion": PRODUCT,
-        "kind": "MetricSource",
-        "metadata": {"name": source},
-        "spec": {"variants": variants},
-    }
+    return [document(PRODUCT, "MetricSource", "central", {"variants": [address]})] if chosen else []
 
 
 def names_meet(applications: Sequence[str], clusters: Sequence[str]) -> bool:
     """Whether two applications would have the same Application: `a` on `b-c` and `a-b` on `c`."""
-    return len({f"{each}-{one}" for each in applications for one in clusters}) < len(applications) * len(
-        clusters
-    )
+    made = [f"{each}-{one}" for each in applications for one in clusters]
+    return len(set(made)) < len(made)
 
 
 def _known_to_the_hub(item: Object) -> Object:
     """With its cluster set, and with a label and a claim that only this cluster has."""
-    labels = {
-        **item["metadata"]["labels"],
-        f"{OCM}/clusterset": item["metadata"]["labels"]["region"],
-        "clusterID": f"id-{name(item)}",
-    }
+    given = item["metadata"]["labels"]
+    labels = {**given, f"{OCM}/clusterset": given["region"], "clusterID": f"id-{name(item)}"}
     claims = [{"name": "id.k8s.io", "value": f"claim of {name(item)}"}]
-    return {
-        **item,
-        "metadata": {**item["metadata"], "labels": labels},
-        "status": {"clusterClaims": claims},
-    }
+    return {**item, "metadata": {"name": name(item), "labels": labels}, "status": {"clusterClaims": claims}}
 
 
 def _sets() -> list[Object]:
@@ -293,27 +275,21 @@ PROGRAMS: Object = {
 
 @st.composite
 def _settings(draw: st.DrawFn, mode: str) -> Object:
-    return {
-        "apiVersion": PRODUCT,
-        "kind": "FleetRepository",
-        "metadata": {"name": "generated"},
-        "spec": {
-            "git": {
-                "url": "https://git.example.com/fleet.git",
-                "path": draw(st.sampled_from(("", "fleets/a"))),
-            },
-            "allowedTokenHosts": ["scores.example.com"],
-            "allowUnmatchedSelectors": True,
-            "hubNamespace": draw(st.sampled_from(("open-cluster-management", "scoring"))),
-            "delivery": {"mode": mode},
-            **IMAGES,
-            **({} if mode == "UpstreamController" else PROGRAMS),
-            "output": {
-                "mode": draw(st.sampled_from(("Directory", "Branch"))),
-                "shards": draw(st.integers(1, 3)),
-            },
+    path = draw(st.sampled_from(("", "fleets/a")))
+    spec = {
+        "git": {"url": "https://git.example.com/fleet.git", "path": path},
+        "allowedTokenHosts": ["scores.example.com"],
+        "allowUnmatchedSelectors": True,
+        "hubNamespace": draw(st.sampled_from(("open-cluster-management", "scoring"))),
+        "delivery": {"mode": mode},
+        **IMAGES,
+        **({} if mode == "UpstreamController" else PROGRAMS),
+        "output": {
+            "mode": draw(st.sampled_from(("Directory", "Branch"))),
+            "shards": draw(st.integers(1, 3)),
         },
     }
+    return document(PRODUCT, "FleetRepository", "generated", spec)
 
 
 @st.composite
@@ -343,26 +319,47 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
         "source": source,
         "scoring": scoring,
     }
+    draw(_some_of(UPSTREAM_FIELDS, spec, one_in=3))
     draw(_optional(spec))
     if not upstream:
         draw(_extras(spec))
         draw(_on_the_hub(spec))
         draw(_by_query(spec))
         draw(_default_score(spec))
-    return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": each}, "spec": spec}
+    return document(DSF, "DynamicScorer", each, spec)
+
+
+UPSTREAM_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "location": st.sampled_from(("Internal", "External")),
+    "scoreDestination": st.sampled_from(("AddOnPlacementScore", "None")),
+    "scoreDimensionFormat": st.sampled_from(("${scoreName}", "${node};${pod}", "fixed")),
+}
+OUR_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "suspend": st.booleans(),
+    "clusterSelector": st.sampled_from(("dev", "prod")).map(lambda tier: {"matchLabels": {"tier": tier}}),
+    "scoreRange": st.sampled_from(
+        ({"min": 0, "max": 1}, {"min": -2.5, "max": 1e9, "outputMin": 100, "outputMax": 1})
+    ),
+    "scoreAggregation": st.sampled_from(("Last", "Mean", "Min", "Max", "Sum")),
+    "scoreTTLSeconds": st.integers(9000, 90_000),
+    "publish": st.fixed_dictionaries(
+        {"deadband": st.integers(0, 10), "minIntervalSeconds": st.integers(0, 300)}
+    ),
+}
+
+
+@st.composite
+def _some_of(
+    draw: st.DrawFn, fields: Mapping[str, st.SearchStrategy[Any]], spec: dict[str, Any], *, one_in: int
+) -> None:
+    for field, values in fields.items():
+        if draw(st.integers(1, one_in)) == 1:
+            spec[field] = draw(values)
 
 
 @st.composite
 def _optional(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     """Upstream's fields that may be missing, empty, or equal to their default."""
-    optional: dict[str, st.SearchStrategy[Any]] = {
-        "location": st.sampled_from(("Internal", "External")),
-        "scoreDestination": st.sampled_from(("AddOnPlacementScore", "None")),
-        "scoreDimensionFormat": st.sampled_from(("${scoreName}", "${node};${pod}", "fixed")),
-    }
-    for field, values in optional.items():
-        if draw(st.integers(0, 2)) == 0:
-            spec[field] = draw(values)
     if draw(st.booleans()):
         spec["scoring"]["path"] = draw(st.sampled_from(("/scoring", "/v2/score", "")))
     if draw(st.booleans()):
@@ -376,21 +373,7 @@ def _optional(draw: st.DrawFn, spec: dict[str, Any]) -> None:
 @st.composite
 def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     """Fields that only gitops-dsf has, each optional."""
-    optional: dict[str, st.SearchStrategy[Any]] = {
-        "suspend": st.booleans(),
-        "clusterSelector": st.sampled_from(("dev", "prod")).map(lambda tier: {"matchLabels": {"tier": tier}}),
-        "scoreRange": st.sampled_from(
-            ({"min": 0, "max": 1}, {"min": -2.5, "max": 1e9, "outputMin": 100, "outputMax": 1})
-        ),
-        "scoreAggregation": st.sampled_from(("Last", "Mean", "Min", "Max", "Sum")),
-        "scoreTTLSeconds": st.integers(9000, 90_000),
-        "publish": st.fixed_dictionaries(
-            {"deadband": st.integers(0, 10), "minIntervalSeconds": st.integers(0, 300)}
-        ),
-    }
-    for field, values in optional.items():
-        if draw(st.integers(0, 3)) == 0:
-            spec[field] = draw(values)
+    draw(_some_of(OUR_FIELDS, spec, one_in=4))
     if draw(st.booleans()):
         spec["scoring"]["arguments"] = draw(st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=3))
     if draw(st.integers(0, 3)) == 0:
@@ -434,37 +417,26 @@ def _by_query(draw: st.DrawFn, spec: dict[str, Any]) -> None:
 
 @st.composite
 def _default_score(draw: st.DrawFn, spec: dict[str, Any]) -> None:
-    published = spec.get("scoreDestination") != "None" and "${node}" not in spec.get(
-        "scoreDimensionFormat", ""
-    )
-    if published and spec["source"]["type"] != "None" and draw(st.integers(0, 3)) == 0:
+    if _publishes_one(spec) and spec["source"]["type"] != "None" and draw(st.integers(0, 3)) == 0:
         spec["defaultScore"] = draw(st.integers(-100, 100))
 
 
 def _can_rank(item: Object) -> bool:
     """Whether an application can rank by it: it runs everywhere and publishes one score with a known name."""
     spec = item["spec"]
-    everywhere = "clusterSelector" not in spec and not spec.get("suspend")
-    return (
-        everywhere
-        and spec.get("scoreDestination") != "None"
-        and "${node}" not in spec.get("scoreDimensionFormat", "")
-    )
+    return "clusterSelector" not in spec and not spec.get("suspend") and _publishes_one(spec)
+
+
+def _publishes_one(spec: Object) -> bool:
+    return spec.get("scoreDestination") != "None" and "${node}" not in spec.get("scoreDimensionFormat", "")
 
 
 def _lock(item: Object) -> Object:
     params = item["spec"]["scoring"]["params"]
-    config = {
-        "name": name(item),
-        "description": "As the scoring API says",
-        "scoring": {"path": "/scoring", "params": dict(params)},
-    }
-    return {
-        "apiVersion": PRODUCT,
-        "kind": "ScorerLock",
-        "metadata": {"name": name(item)},
-        "spec": {"configURL": item["spec"]["configURL"], "config": config},
-    }
+    scoring = {"path": "/scoring", "params": dict(params)}
+    config = {"name": name(item), "description": "As the scoring API says", "scoring": scoring}
+    spec = {"configURL": item["spec"]["configURL"], "config": config}
+    return document(PRODUCT, "ScorerLock", name(item), spec)
 
 
 @st.composite
@@ -475,14 +447,7 @@ def _masks(draw: st.DrawFn, clusters: list[str], scorers: list[Object]) -> list[
         return []
     chosen = draw(st.lists(st.sampled_from(pairs), max_size=4, unique=True))
     masks = [{"clusterName": each, "scoreName": score} for each, score in chosen]
-    return [
-        {
-            "apiVersion": DSF,
-            "kind": "DynamicScoringConfig",
-            "metadata": {"name": "dynamic-scoring-config"},
-            "spec": {"masks": masks},
-        }
-    ]
+    return [document(DSF, "DynamicScoringConfig", "dynamic-scoring-config", {"masks": masks})]
 
 
 @st.composite
@@ -501,15 +466,11 @@ def _ranking(draw: st.DrawFn, regions: list[str], scorers: list[str]) -> Object:
 @st.composite
 def _placement(draw: st.DrawFn, each: str, regions: list[str], scorers: list[str]) -> Object:
     namespace = draw(st.sampled_from(({}, {"namespace": "argocd"}, {"namespace": "consumers"})))
-    return {
-        "apiVersion": PRODUCT,
-        "kind": "ScoredPlacement",
-        "metadata": {"name": each, **namespace},
-        "spec": {
-            **draw(_ranking(regions, scorers)),
-            "bindings": draw(st.sampled_from(("Rendered", "Existing"))),
-        },
+    spec = {
+        **draw(_ranking(regions, scorers)),
+        "bindings": draw(st.sampled_from(("Rendered", "Existing"))),
     }
+    return document(PRODUCT, "ScoredPlacement", each, spec, **namespace)
 
 
 def _can_be_followed(item: Object) -> bool:
@@ -523,21 +484,12 @@ def _application(
     ranking = draw(_ranking(regions, scorers))
     if draw(st.booleans()) and followed:
         ranking = {"placement": {"ref": draw(st.sampled_from(followed))}}
-    return {
-        "apiVersion": PRODUCT,
-        "kind": "ScoredApplication",
-        "metadata": {"name": each},
-        "spec": {
-            "application": {
-                "source": {
-                    "repoURL": "https://git.example.com/app.git",
-                    "path": "deploy",
-                    "targetRevision": "main",
-                },
-                "destinationNamespace": draw(DNS_LABELS),
-                "delivery": draw(st.sampled_from(("Push", "Pull"))),
-            },
-            **ranking,
-            "moves": {"strategy": draw(st.sampled_from(("Keep", "MakeBeforeBreak")))},
-        },
+    application = {
+        "source": SOURCE,
+        "destinationNamespace": draw(DNS_LABELS),
+        "delivery": draw(st.sampled_from(("Push", "Pull"))),
     }
+    moves = {"strategy": draw(st.sampled_from(("Keep", "MakeBeforeBreak")))}
+    return document(
+        PRODUCT, "ScoredApplication", each, {"application": application, **ranking, "moves": moves}
+    )

@@ -20,7 +20,7 @@ def scorer(name: str, **spec: Any) -> dict[str, Any]:
         "source": {"type": "None"},
         "scoring": {"params": {"name": name, "interval": 60}},
     }
-    return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": base | spec}
+    return fleets.document(DSF, "DynamicScorer", name, base | spec)
 
 
 def on_hub(name: str, **spec: Any) -> dict[str, Any]:
@@ -35,49 +35,30 @@ def on_hub(name: str, **spec: Any) -> dict[str, Any]:
         },
         "scoring": {"type": "Query", "params": {"name": name, "interval": 60}},
     }
-    return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": base | spec}
+    return fleets.document(DSF, "DynamicScorer", name, base | spec)
 
 
 def metric_source(name: str, *variants: dict[str, Any]) -> dict[str, Any]:
     """A MetricSource with these variants."""
-    return {
-        "apiVersion": PRODUCT,
-        "kind": "MetricSource",
-        "metadata": {"name": name},
-        "spec": {"variants": list(variants)},
-    }
+    return fleets.document(PRODUCT, "MetricSource", name, {"variants": list(variants)})
+
+
+def _ranked() -> dict[str, Any]:
+    """By one score, on one cluster."""
+    placement = {"numberOfClusters": 1, "clusterSets": ["default"]}
+    return {"placement": placement, "scores": [{"scorer": "cpu"}]}
 
 
 def application(name: str, **spec: Any) -> dict[str, Any]:
     """The application web on one cluster of the set `default`, ranked by the scorer cpu."""
-    base = {
-        "application": {
-            "source": {
-                "repoURL": "https://git.example.com/app.git",
-                "path": "deploy",
-                "targetRevision": "main",
-            },
-            "destinationNamespace": "web",
-        },
-        "placement": {"numberOfClusters": 1, "clusterSets": ["default"]},
-        "scores": [{"scorer": "cpu"}],
-    }
-    return {
-        "apiVersion": PRODUCT,
-        "kind": "ScoredApplication",
-        "metadata": {"name": name},
-        "spec": base | spec,
-    }
+    base = {"application": {"source": {**fleets.SOURCE}, "destinationNamespace": "web"}, **_ranked()}
+    return fleets.document(PRODUCT, "ScoredApplication", name, base | spec)
 
 
 def placement(name: str, *, namespace: str | None = None, **spec: Any) -> dict[str, Any]:
     """A ScoredPlacement of one cluster of the set `default`, ranked by the scorer cpu."""
-    base = {
-        "placement": {"numberOfClusters": 1, "clusterSets": ["default"]},
-        "scores": [{"scorer": "cpu"}],
-    }
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": PRODUCT, "kind": "ScoredPlacement", "metadata": metadata, "spec": base | spec}
+    meta = {"namespace": namespace} if namespace else {}
+    return fleets.document(PRODUCT, "ScoredPlacement", name, _ranked() | spec, **meta)
 
 
 def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
@@ -90,12 +71,7 @@ def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settin
 def produced(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
     """Like `rendered`; the documents may have errors."""
     spec = fleets.with_images({"git": {"url": "https://git.example.com/fleet.git"}, **settings})
-    repository = {
-        "apiVersion": PRODUCT,
-        "kind": "FleetRepository",
-        "metadata": {"name": "fleet"},
-        "spec": spec,
-    }
+    repository = fleets.document(PRODUCT, "FleetRepository", "fleet", spec)
     inventory = [fleets.cluster(f"c{number}") for number in range(clusters)]
     return produce(
         fleets.write(root, fleets.FleetSources(settings=repository, documents=(*inventory, *documents)))
