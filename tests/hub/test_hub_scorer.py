@@ -24,7 +24,7 @@ from tests.hub.scenario.agents import HUB_NAMESPACE, AgentProgram, cluster_dns, 
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, new_fleet
 from tests.hub.scenario.installation import ADDON, Installation, installed
 from tests.hub.scenario.placements import SCORE as SCORES
-from tests.hub.scenario.placements import delete_scores, wait_for_decision
+from tests.hub.scenario.placements import delete_scores, scores, wait_for_decision
 from tests.hub.test_agent_rights import NOT_THE_FLEETS, SCORE_RIGHTS, SUSPENDED_RIGHT, refused
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus")]
@@ -50,13 +50,6 @@ class Scene:
     def set_load(self, **loads: float) -> None:
         for cluster, load in loads.items():
             self.load[cluster].set("cpu_load", {"node": f"{cluster}-n1"}, load)
-
-    def find(self, cluster: str) -> Object | None:
-        return self.hub.find(SCORES, RESOURCE, namespace=cluster)
-
-    def score(self, cluster: str) -> int | None:
-        items = (self.find(cluster) or {}).get("status", {}).get("scores", [])
-        return next((item["value"] for item in items if item["name"] == SCORE), None)
 
     def applications(self) -> list[str]:
         return sorted(copies(self.hub, APPLICATION))
@@ -228,12 +221,11 @@ class TestPolicies:
 def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: AgentProgram) -> None:
     for cluster, value in (("cluster1", 80), ("cluster2", 30)):
         wait_for(
-            lambda cluster=cluster, value=value: scene.score(cluster) == value,  # type: ignore[misc]
+            lambda cluster=cluster, value=value: scores(scene.hub, cluster, RESOURCE) == {SCORE: value},  # type: ignore[misc]
             what=f"the score of {cluster}",
             seen=lambda: (running.ready(), running.process.tail()),
         )
-    found = scene.find("cluster1")
-    assert found is not None
+    found = scene.hub.get(SCORES, RESOURCE, namespace="cluster1")
     assert found["metadata"]["labels"] == {**OURS, "gitops-dsf.io/scorer": SCORER}
     wait_for_decision(scene.hub, APPLICATION, "cluster1")
     refresh_set(scene.hub, APPLICATION)

@@ -14,15 +14,15 @@ import pytest
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
 from tests.hub.controlplane.api import Client, Object, manifest
-from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, copies
+from tests.hub.controlplane.applications import APPLICATION_SET, copies
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import Fleet, application, new_fleet
-from tests.hub.scenario.installation import ADDON, WORK, Installation
-from tests.hub.scenario.placements import BINDING, CLUSTER_SET, DECISION, PLACEMENT
+from tests.hub.scenario.installation import ADDON, KEPT, Installation
+from tests.hub.scenario.placements import CLUSTER_SET, DECISION
 from tests.hub.scenario.reconciling import HUB_NAMESPACE, reconciling
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
@@ -55,33 +55,14 @@ class Empty:
 
     def ours(self) -> list[str]:
         """Everything with our labels that uninstall takes back."""
-        kinds = (
-            APPLICATION,
-            APPLICATION_SET,
-            PROJECT,
-            WORK,
-            ADDON,
-            "addon.open-cluster-management.io/v1alpha1/AddOnTemplate",
-            "addon.open-cluster-management.io/v1alpha1/ClusterManagementAddOn",
-            "addon.open-cluster-management.io/v1alpha1/AddOnDeploymentConfig",
-            "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy",
-            "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding",
-            DEPLOYMENT,
-            PLACEMENT,
-            BINDING,
-            "networking.k8s.io/v1/NetworkPolicy",
-            "policy/v1/PodDisruptionBudget",
-            "rbac.authorization.k8s.io/v1/ClusterRole",
-            "rbac.authorization.k8s.io/v1/ClusterRoleBinding",
-            "rbac.authorization.k8s.io/v1/Role",
-            "rbac.authorization.k8s.io/v1/RoleBinding",
-            "v1/ConfigMap",
-            "v1/Service",
-            "v1/ServiceAccount",
-        )
+        folders = (*self.fleet.directories(), "argocd")
+        items = [item for folder in folders for _, item in self.fleet.objects(folder)]
+        # The kind of scorers is not there before the first installation.
+        others = [item for item in items if item["kind"] not in {*KEPT, "DynamicScorer"}]
+        kinds = {f"{item['apiVersion']}/{item['kind']}" for item in others}
         return [
             f"{kind.rpartition('/')[2]} {item['metadata']['name']}"
-            for kind in kinds
+            for kind in sorted(kinds)
             for item in self.hub.list(kind, labels=OURS)
         ]
 

@@ -22,7 +22,7 @@ from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import WORKLOAD_CONTROLLERS, Kubernetes
 from tests.hub.controlplane.kubeconfig import kubeconfig_of
-from tests.hub.controlplane.node import Node, Service, is_ready
+from tests.hub.controlplane.node import Node, is_ready
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.registry import Registry
@@ -32,7 +32,7 @@ from tests.hub.scenario.agents import HUB_NAMESPACE, wait_for_deployment
 from tests.hub.scenario.fleet import RESOURCE, SCORING, new_fleet
 from tests.hub.scenario.headroom import HeadroomApi
 from tests.hub.scenario.installation import ADDON, Installation
-from tests.hub.scenario.placements import SCORE
+from tests.hub.scenario.placements import scores
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kubelet")]
 
@@ -73,19 +73,17 @@ class World:
         (pod,) = wait_for(self.pods, what="the agent's pod is ready", seen=self.evidence)
         return pod
 
-    def score(self) -> int | None:
-        item = self.hub.find(SCORE, RESOURCE, namespace=CLUSTER) or {}
-        values = [one["value"] for one in item.get("status", {}).get("scores", [])]
-        return values[0] if values else None
+    def scores(self) -> list[int]:
+        return [*scores(self.hub, CLUSTER, RESOURCE).values()]
 
     def expect(self, fixed: float) -> None:
         """Have the scoring API answer something else, and wait for the score of it."""
         self.api.fixed = fixed
         wanted = int(1 + 99 * fixed)
         wait_for(
-            lambda: self.score() is not None and abs(int(self.score() or 0) - wanted) <= 1,
+            lambda: any(abs(score - wanted) <= 1 for score in self.scores()),
             what=f"the score follows the API to {wanted}",
-            seen=lambda: (self.score(), self.api.refused, self.evidence()),
+            seen=lambda: (self.scores(), self.api.refused, self.evidence()),
         )
 
     def evidence(self) -> object:
@@ -180,11 +178,11 @@ def world(
         spoke.admin.apply(hub_kubeconfig(plane, CLUSTER))
         port = int(registry.authority.rpartition(":")[2])
         host, _, scoring_port = SCORING.rpartition(":")
-        common = (
-            Service(name="localhost", ports={port: registry.authority}),
-            Service(name=host, ports={int(scoring_port): api.authority}),
-            Service(name=HUB_NAME, ports={443: plane.hub.url.removeprefix("https://")}),
-        )
+        services = {
+            "localhost": (port, registry.authority),
+            host: (int(scoring_port), api.authority),
+            HUB_NAME: (443, plane.hub.url.removeprefix("https://")),
+        }
         nodes = [
             stack.enter_context(
                 Node(
@@ -194,7 +192,7 @@ def world(
                     processes=processes,
                     folder=folder / f"{server.name}-node",
                     sandbox_image=sandbox,
-                    services=common,
+                    services=services,
                     number=number,
                 )
             )

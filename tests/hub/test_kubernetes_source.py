@@ -18,7 +18,7 @@ from tests.hub.controlplane.waiting import wait_for, wait_until_there
 from tests.hub.scenario.agents import AgentProgram, spoke_agent
 from tests.hub.scenario.fleet import new_fleet, scorer
 from tests.hub.scenario.installation import Installation, installed
-from tests.hub.scenario.placements import SCORE
+from tests.hub.scenario.placements import scores
 
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
@@ -201,12 +201,9 @@ def test_a_measure_equals_a_calculation_by_hand(scene: Scene, query: str) -> Non
 
 def test_a_new_pod_changes_the_score_on_the_hub(scene: Scene) -> None:
     """Within seconds, although the interval is an hour."""
-    name = "cpu-available-cores"
-    hub = scene.installation.hub
 
     def published() -> list[int]:
-        found = hub.find(SCORE, name, namespace=CLUSTER) or {}
-        return [item["value"] for item in found.get("status", {}).get("scores", [])]
+        return [*scores(scene.installation.hub, CLUSTER, "cpu-available-cores").values()]
 
     # 5.45 of 100 on the scale from 1 to 100.
     wait_for(lambda: published() == [6], what="the score is on the hub", seen=published)

@@ -38,7 +38,7 @@ from tests.hub.scenario.agents import (
 from tests.hub.scenario.fleet import RESOURCE, SCORING, new_fleet
 from tests.hub.scenario.headroom import HeadroomApi
 from tests.hub.scenario.installation import installed
-from tests.hub.scenario.placements import SCORE
+from tests.hub.scenario.placements import scores
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus")]
 
@@ -142,19 +142,18 @@ def test_the_cluster_with_the_scorer_has_the_receiver_without_credentials_and_th
 
 
 def test_pushed_metrics_become_a_score_on_the_hub(collected: Cluster, hub: Client) -> None:
-    def scores() -> list[int]:
+    def published() -> list[int]:
         for node, load in (("n1", 0.2), ("n2", 0.75)):
             collected.nodes[node].get_meter("test").create_gauge("cpu.load", unit="1").set(load)
             assert collected.nodes[node].force_flush()
-        found = hub.find(SCORE, RESOURCE, namespace=COLLECTED) or {}
-        return sorted(item["value"] for item in found.get("status", {}).get("scores", []))
+        return sorted(scores(hub, COLLECTED, RESOURCE).values())
 
     wait_for(
-        lambda: len(scores()) == 2,
+        lambda: len(published()) == 2,
         what="the agent publishes both nodes",
-        seen=lambda: (scores(), collected.agent.ready()),
+        seen=lambda: (published(), collected.agent.ready()),
     )
-    assert all(abs(value - wanted) <= 1 for value, wanted in zip(scores(), (25, 80), strict=True))
+    assert all(abs(value - wanted) <= 1 for value, wanted in zip(published(), (25, 80), strict=True))
 
 
 def test_gauges_get_the_suffix_of_their_unit_and_sums_get_total(collected: Cluster) -> None:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,7 +36,6 @@ from tests.hub.scenario.placements import (
     MANAGED_CLUSTER,
     PLACEMENT,
     PLACEMENT_LABEL,
-    SCORE,
     binding,
     builtin,
     clusters_in_set,
@@ -44,6 +44,7 @@ from tests.hub.scenario.placements import (
     exact,
     publish,
     score_prioritizer,
+    scores,
 )
 from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, Reconciler, reconciling
 
@@ -105,24 +106,33 @@ class Herd:
         return found
 
     def all_on(self, cluster: str) -> None:
+        self.becomes({cluster: len(self.names)}, what=f"all on {cluster}")
+
+    def becomes(self, counts: dict[str, int], *, what: str) -> None:
+        """Waits until so many Placements have decided for the clusters."""
+        wait_for(lambda: self.counts() == counts, what=what, seen=self.where)
+
+    def is_admitted(self, running: Reconciler) -> None:
+        wait_for(lambda: admitted(running) >= 1, what="a move is admitted", seen=self.ledger)
+
+    def loses_taint(self, cluster: str) -> None:
+        """Waits until ours is gone."""
         wait_for(
-            lambda: self.counts() == {cluster: len(self.names)},
-            what=f"all on {cluster}",
-            seen=self.where,
+            lambda: MAINTENANCE_TAINT not in self.taints(cluster),
+            what=f"the taint of {cluster} is gone",
+            seen=lambda: self.taints(cluster),
         )
+
+    def leaves_nothing(self) -> None:
+        wait_for(lambda: self.items() == {}, what="the items are gone", seen=self.items)
 
     def ledger(self) -> Ledger:
         return self._moves().ledger
 
     def items(self) -> dict[str, dict[str, int]]:
         """The published items by cluster."""
-        found = {}
-        for cluster in CLUSTERS:
-            score = self.hub.find(SCORE, MOVES_SCORE, namespace=cluster) or {}
-            items = {each["name"]: each["value"] for each in score.get("status", {}).get("scores") or []}
-            if items:
-                found[cluster] = items
-        return found
+        found = {cluster: scores(self.hub, cluster, MOVES_SCORE) for cluster in CLUSTERS}
+        return {cluster: items for cluster, items in found.items() if items}
 
     def maintain(self, *windows: Object) -> None:
         """Writes the ConfigMap as `render` does."""
@@ -144,12 +154,10 @@ class Herd:
 
     def refuges(self) -> dict[str, str]:
         """The clusters of standing items by name of the Placement."""
-        return {
-            name.partition("/")[2]: cluster
-            for cluster, items in self.items().items()
-            for name, value in items.items()
-            if value == DRAW
-        }
+        found = dict[str, str]()
+        for cluster, items in self.items().items():
+            found |= {name.partition("/")[2]: cluster for name, value in items.items() if value == DRAW}
+        return found
 
     def reconciling(self, pace: Object | None = PACE, **more: Any) -> Any:
         spec = {"pace": pace} if pace is not None else {}
@@ -263,7 +271,7 @@ def test_a_herd_is_spread_within_the_pace(herd: Herd) -> None:
         hold_for(lambda: herd.where() == before, what="nobody moves back", seconds=2)
         # The scores of this test lag behind the moves, so that one of them may be mended by another.
         assert 20 - herd.counts()["herd1"] <= admitted(running) <= 10
-        wait_for(lambda: herd.items() == {}, what="the items are gone", seen=herd.items)
+        herd.leaves_nothing()
 
 
 def test_a_lost_cluster_is_left_without_a_reconciler(herd: Herd) -> None:
@@ -273,11 +281,10 @@ def test_a_lost_cluster_is_left_without_a_reconciler(herd: Herd) -> None:
     with herd.reconciling({**PACE, "concurrent": 1}) as running:
         herd.free |= {"herd2": 100}
         herd.measure()
-        wait_for(lambda: admitted(running) >= 1, what="a move is admitted", seen=herd.ledger)
+        herd.is_admitted(running)
         running.freeze()
-        herd.hub.patch(
-            MANAGED_CLUSTER, "herd1", {"spec": {"taints": [{"key": "test", "effect": "NoSelect"}]}}
-        )
+        taint = {"spec": {"taints": [{"key": "test", "effect": "NoSelect"}]}}
+        herd.hub.patch(MANAGED_CLUSTER, "herd1", taint)
         wait_for(
             lambda: "herd1" not in herd.counts() and sum(herd.counts().values()) == 5,
             what="all left",
@@ -303,12 +310,12 @@ def test_the_pace_is_switched_on_and_off(herd: Herd) -> None:
     herd.place(3)
     herd.measure()
     with herd.reconciling({**PACE, "concurrent": 1, "settleSeconds": 600}) as running:
-        wait_for(lambda: admitted(running) >= 1, what="a move is admitted", seen=herd.ledger)
-        wait_for(lambda: herd.counts()["herd2"] == 1, what="OCM followed", seen=herd.where)
+        herd.is_admitted(running)
+        herd.becomes({"herd1": 2, "herd2": 1}, what="OCM followed")
         hold_for(lambda: herd.counts() == {"herd1": 2, "herd2": 1}, what="the others wait", seconds=2)
     with herd.reconciling(None):
         wait_for(lambda: herd.ledger() == Ledger(), what="the ledger is empty", seen=herd.ledger)
-        wait_for(lambda: herd.items() == {}, what="the items are gone", seen=herd.items)
+        herd.leaves_nothing()
         assert herd.counts() == {"herd1": 2, "herd2": 1}
         herd.place(3, paced=False)
         herd.all_on("herd2")
@@ -341,24 +348,14 @@ def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
     herd.hub.patch(MANAGED_CLUSTER, "herd1", {"spec": {"taints": [KEPT]}})
     history = History(herd)
     herd.maintain(window("Drain", "herd1"))
-    pace = {
-        **PACE,
-        "concurrent": 6,
-        "arrivalsPerCluster": 2,
-        "settleSeconds": 1,
-        "cooldownSeconds": 600,
-    }
+    pace = {"concurrent": 6, "arrivalsPerCluster": 2, "settleSeconds": 1, "cooldownSeconds": 600}
 
     def left(count: int) -> bool:
         return herd.measure() != {} and herd.counts()["herd1"] <= count
 
     for count in (34, 17):
         with herd.reconciling(pace) as running:
-            wait_for(
-                lambda count=count: left(count),  # type: ignore[misc]
-                what=f"{count} left",
-                seen=herd.ledger,
-            )
+            wait_for(partial(left, count), what=f"{count} left", seen=herd.ledger)
             os.kill(running.process.pid, signal.SIGKILL)
         history.read()
     with herd.reconciling(pace) as running:
@@ -374,11 +371,8 @@ def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
         herd.free["herd1"] = -50
         herd.measure()
         herd.maintain(window("Drain", "herd1", seconds=1))
-        wait_for(
-            lambda: herd.taints("herd1") == {KEPT["key"]: "PreferNoSelect"},
-            what="our taint is gone",
-            seen=lambda: herd.taints("herd1"),
-        )
+        herd.loses_taint("herd1")
+        assert herd.taints("herd1") == {KEPT["key"]: "PreferNoSelect"}
         hold_for(lambda: not herd.counts()["herd1"], what="nobody returns", seconds=2)
     moves = history.judge(pace)
     assert Counter(name for name, _, _ in moves) == dict.fromkeys(herd.names, 1)
@@ -395,20 +389,15 @@ def test_a_cordon_ends_with_its_window(herd: Herd) -> None:
     drain = window("Drain", "herd2")
     herd.maintain(window("Cordon", "herd1", seconds=25), drain, window("Freeze", "herd2"))
     with herd.reconciling() as running:
-        for cluster in ("herd1", "herd2"):
-            wait_for(
-                lambda cluster=cluster: MAINTENANCE_TAINT in herd.taints(cluster),  # type: ignore[misc]
-                what=f"{cluster} is cordoned",
-                seen=running.process.tail,
-            )
+        wait_for(
+            lambda: all(MAINTENANCE_TAINT in herd.taints(cluster) for cluster in ("herd1", "herd2")),
+            what="both are cordoned",
+            seen=running.process.tail,
+        )
         herd.hub.apply(herd.placement("late"))
         herd.names += ("late",)
         wait_for(lambda: herd.where()["late"] == ("herd3",), what="it goes elsewhere", seen=herd.where)
-        wait_for(
-            lambda: MAINTENANCE_TAINT not in herd.taints("herd1"),
-            what="the cordon is over",
-            seen=lambda: herd.taints("herd1"),
-        )
+        herd.loses_taint("herd1")
         assert herd.where()["herd-00"] == ("herd2",)
         assert MAINTENANCE_TAINT in herd.taints("herd2")
         herd.maintain(drain)

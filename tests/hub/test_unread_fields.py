@@ -1,4 +1,4 @@
-"""Which fields OCM's CRDs have and OCM's own source never reads, for the kinds that are accepted or rendered.
+"""Which fields of Placements OCM's CRD has and OCM's own source never reads.
 
 The source is that of the pinned modules, in the Go module cache. When a pin moves this says what the new OCM
 reads, or has besides.
@@ -18,21 +18,8 @@ from tests.hub.controlplane.golang import find_go
 
 pytestmark = pytest.mark.family("ocm")
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "everything" / "expected"
 GROUP = "open-cluster-management.io"
 READERS = ("ocm", "sdk-go", "addon-framework")
-FOLDERS = {
-    "Placement": "cluster/v1beta1",
-    "ManagedClusterSetBinding": "cluster/v1beta2",
-    "ClusterManagementAddOn": "addon/v1alpha1",
-    "ManagedClusterAddOn": "addon/v1alpha1",
-    "AddOnDeploymentConfig": "addon/v1alpha1",
-    "AddOnTemplate": "addon/v1alpha1",
-    "ManifestWork": "work/v1",
-}
-MEANT_FOR_PEOPLE = {("ClusterManagementAddOn", ("addOnMeta",))}
-"""Rendered all the same: consoles show the name and description of an add-on."""
-
 Path_ = tuple[str, ...]
 
 
@@ -89,23 +76,19 @@ def is_read(field: str) -> bool:
     return not selected().isdisjoint(go_names().get(field, {field[0].upper() + field[1:]}))
 
 
-def spec_of(kind: str) -> dict[str, Any]:
-    folder = FOLDERS[kind]
-    for path in (modules()["api"][1] / folder).glob("*.crd.yaml"):
-        crd = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if crd["spec"]["names"]["kind"] == kind:
-            [version] = [
-                item for item in crd["spec"]["versions"] if item["name"] == folder.rpartition("/")[2]
-            ]
-            found: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
-            return found
-    raise AssertionError(f"no CRD of {kind} in {folder}")
+def placement() -> dict[str, Any]:
+    """The schema of its spec."""
+    [path] = (modules()["api"][1] / "cluster/v1beta1").glob("*placements.crd.yaml")
+    crd = yaml.safe_load(path.read_text(encoding="utf-8"))
+    [version] = [item for item in crd["spec"]["versions"] if item["name"] == "v1beta1"]
+    found: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    return found
 
 
-def unread(kind: str) -> set[Path_]:
+def unread() -> set[Path_]:
     """Fields that nothing reads; what is inside of such a field is not listed."""
     found: set[Path_] = set()
-    for path in fields(spec_of(kind)):
+    for path in fields(placement()):
         if not is_read(path[-1]) and not any(path[: len(outer)] == outer for outer in found):
             found.add(path)
     return found
@@ -118,27 +101,6 @@ def test_the_source_that_was_searched_is_the_pinned_one() -> None:
 
 
 def test_the_fields_of_placements_that_nothing_reads_are_those_that_validate_names() -> None:
-    in_the_crd = {path[0] for path in fields(spec_of("Placement"))}
-    assert unread("Placement") == {(field,) for field in UNREAD if field in in_the_crd}
+    in_the_crd = {path[0] for path in fields(placement())}
+    assert unread() == {(field,) for field in UNREAD if field in in_the_crd}
     assert [field for field in UNREAD if is_read(field)] == []
-
-
-def used(value: Any, path: Path_ = ()) -> Iterator[Path_]:
-    """Every field that a rendered object writes."""
-    for key, inside in value.items() if isinstance(value, dict) else ():
-        yield (*path, str(key))
-        yield from used(inside, (*path, str(key)))
-    for item in value if isinstance(value, list) else ():
-        yield from used(item, path)
-
-
-def test_nothing_is_rendered_that_no_controller_reads() -> None:
-    silent = {kind: unread(kind) for kind in FOLDERS}
-    kinds, found = set(), set()
-    for path in GOLDEN.rglob("*.yaml"):
-        item = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if item.get("kind") in FOLDERS and GROUP in item["apiVersion"]:
-            kinds.add(item["kind"])
-            found |= {(item["kind"], field) for field in set(used(item["spec"])) & silent[item["kind"]]}
-    assert kinds == set(FOLDERS)
-    assert found == MEANT_FOR_PEOPLE

@@ -163,14 +163,14 @@ def test_on_github_the_own_comment_is_edited_and_no_other(change: Change, github
     for _ in range(120):
         pull.comment("Looks good.", user=PERSON)
     change.check(change.github(github))
-    assert forged.body == f"{MARKER}\nNothing changes."
+    assert forged["body"] == f"{MARKER}\nNothing changes."
     mine = pull.thread[-1]
-    assert mine.user == BOT
-    mine.body = f"{MARKER}\nOld."
+    assert mine["user"] == BOT
+    mine["body"] = f"{MARKER}\nOld."
     said = change.check(change.github(github)).stdout
     assert "ci: edited the comment" in said
     assert len(pull.thread) == 122
-    assert "cpu-headroom" in mine.body
+    assert "cpu-headroom" in mine["body"]
 
 
 def test_a_fork_has_its_preview_in_the_summary(change: Change, github: GitHubServer) -> None:

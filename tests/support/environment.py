@@ -8,13 +8,12 @@ GIT_CONFIGURATION: Final = str(Path(__file__).parents[1] / "data" / "gitconfig")
 """The only configuration of git besides that of a repository."""
 
 _SETTINGS: Final = ("GIT_", "GITHUB_", "KUBE", "HUB_", "CLUSTER_NAME", "INSTALL_NAMESPACE")
-_KEPT: Final = "KUBEBUILDER_ASSETS"
 
 
 def clean(environment: MutableMapping[str, str]) -> None:
     """Removes settings of git, forges and Kubernetes, and makes A Developer the author of commits."""
     for name in list(environment):
-        if name.startswith(_SETTINGS) and name != _KEPT:
+        if name.startswith(_SETTINGS):
             del environment[name]
     environment.update({"GIT_CONFIG_GLOBAL": GIT_CONFIGURATION, "GIT_CONFIG_NOSYSTEM": "1"})
     for role in ("AUTHOR", "COMMITTER"):

@@ -39,13 +39,6 @@ PERSON = {"id": 5, "login": "somebody", "type": "User"}
 
 
 @dataclass(kw_only=True)
-class Comment:
-    id: int
-    body: str
-    user: dict[str, Any]
-
-
-@dataclass(kw_only=True)
 class Pull:
     number: int
     title: str
@@ -56,14 +49,15 @@ class Pull:
     state: str = "open"
     merged: bool = False
     full_name: str = f"{OWNER}/{NAME}"
-    thread: list[Comment] = field(default_factory=list)
+    thread: list[dict[str, Any]] = field(default_factory=list)
+    """Comments as GitHub shows them."""
 
     @property
     def comments(self) -> list[str]:
-        return [comment.body for comment in self.thread]
+        return [comment["body"] for comment in self.thread]
 
-    def comment(self, body: str, *, user: dict[str, Any]) -> Comment:
-        self.thread.append(Comment(id=1000 * self.number + len(self.thread), body=body, user=user))
+    def comment(self, body: str, *, user: dict[str, Any]) -> dict[str, Any]:
+        self.thread.append({"id": 1000 * self.number + len(self.thread), "user": user, "body": body})
         return self.thread[-1]
 
 
@@ -153,16 +147,14 @@ class GitHubServer(JsonServer):
                 return 200, self._shown(pull), {}
             case ("POST", "issues", number, "comments"):
                 self._check("POST comments", data)
-                added = self._pull(int(number)).comment(data["body"], user=BOT)
-                return 201, _shown_comment(added), {}
+                return 201, self._pull(int(number)).comment(data["body"], user=BOT), {}
             case ("GET", "issues", number, "comments"):
-                shown = [_shown_comment(comment) for comment in _page(self._pull(int(number)).thread, query)]
-                return 200, shown, {}
+                return 200, _page(self._pull(int(number)).thread, query), {}
             case ("PATCH", "issues", "comments", number):
                 self._check("PATCH comments", data)
-                (edited,) = (one for pull in self.pulls for one in pull.thread if one.id == int(number))
-                edited.body = data["body"]
-                return 200, _shown_comment(edited), {}
+                (edited,) = (one for pull in self.pulls for one in pull.thread if one["id"] == int(number))
+                edited["body"] = data["body"]
+                return 200, edited, {}
             case ("GET", "user"):
                 return 403, {"message": "Resource not accessible by integration"}, {}
         return 404, {"message": "Not Found"}, {}
@@ -233,7 +225,3 @@ class GitHubServer(JsonServer):
 def _page(items: list[T], query: dict[str, str]) -> list[T]:
     size, page = int(query.get("per_page", "30")), int(query.get("page", "1"))
     return items[(page - 1) * size : page * size]
-
-
-def _shown_comment(comment: Comment) -> dict[str, Any]:
-    return {"id": comment.id, "user": comment.user, "body": comment.body}

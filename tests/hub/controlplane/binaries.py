@@ -1,15 +1,10 @@
-"""Obtains the programs of the families: the user's own where they fit, else built from pinned Go modules,
-once.
+"""Obtains the programs of the families: they are built from pinned Go modules, once.
 
 `python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing, and says where
-each program came from. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers
+each program is. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers
 go.mod, go.sum, family.toml and our own Go files, so a change of any of them builds anew. Every program
 appears in the cache by a rename, so nothing there is half-written. A build that was stopped leaves what it
 compiled in Go's own cache, and the next one goes on from there.
-
-Which program is taken, first match wins: the directory that the rule's variable names (KUBEBUILDER_ASSETS);
-PATH, when the rule has a minimum version and the program is at least that (not at all with
-GITOPS_DSF_HUB_PATH=0); the cache.
 """
 
 import argparse
@@ -17,7 +12,6 @@ import fcntl
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,13 +23,11 @@ from pathlib import Path
 from tests.hub.controlplane.family import (
     DataRule,
     FamilyError,
-    ProgramRule,
     Rules,
     cache,
     family_names,
     load_rules,
     modules,
-    version_of,
 )
 from tests.hub.controlplane.golang import GoError, find_go
 
@@ -70,10 +62,8 @@ def obtain(name: str) -> Binaries:
     rules, home = load_rules(name), cache(name)
     builder = _Builder(name=name, rules=rules, home=home)
     with _locked(home):
-        given = {program: _given(program, rule) for program, rule in rules.programs.items()}
-        built = builder.programs([program for program, found in given.items() if found is None])
+        programs = builder.programs()
         folders = {label: builder.folder(label, rule) for label, rule in rules.data.items()}
-    programs = {program: found or built[program] for program, found in given.items()}
     return Binaries(family=name, programs=programs, folders=folders)
 
 
@@ -88,40 +78,6 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _given(name: str, rule: ProgramRule) -> Path | None:
-    """The user's own program, or None. One that a variable names but is too old is an error, never skipped
-    silently.
-    """
-    path = Path(os.environ.get(rule.variable) or "/nowhere") / name
-    if path.exists():
-        if trouble := _too_old(rule, path):
-            raise BinaryError(
-                f"{rule.variable}: {trouble}. Let it name newer programs, or unset it to have them built."
-            )
-        return path
-    found = shutil.which(name) if rule.minimum and os.environ.get("GITOPS_DSF_HUB_PATH") != "0" else None
-    if found is None:
-        return None
-    if trouble := _too_old(rule, Path(found)):
-        print(f"{name}: {trouble}; not used", flush=True)
-        return None
-    return Path(found)
-
-
-def _too_old(rule: ProgramRule, path: Path) -> str:
-    """Why the program will not do, or nothing."""
-    try:
-        answer = subprocess.run(
-            [path, *rule.version_arguments], capture_output=True, text=True, timeout=30, check=False
-        )
-        said = re.search(r"\d+\.\d+\.\d+", answer.stdout + answer.stderr)
-    except (OSError, subprocess.SubprocessError):
-        said = None
-    if said is not None and version_of(said[0]) >= version_of(rule.minimum):
-        return ""
-    return f"{path} is {said[0] if said else 'of unknown version'}, but {rule.minimum} or newer is needed"
-
-
 @dataclass(kw_only=True)
 class _Builder:
     """Builds into the cache. Go is looked for only when something is really missing."""
@@ -130,11 +86,11 @@ class _Builder:
     rules: Rules
     home: Path
 
-    def programs(self, names: Sequence[str]) -> dict[str, Path]:
-        folder = self.home / "bin"
-        if missing := [name for name in names if not (folder / name).exists()]:
-            self._build(missing, folder)
-        return {name: folder / name for name in names}
+    def programs(self) -> dict[str, Path]:
+        found = {name: self.home / "bin" / name for name in self.rules.programs}
+        if missing := [name for name, path in found.items() if not path.exists()]:
+            self._build(missing, self.home / "bin")
+        return found
 
     def folder(self, label: str, rule: DataRule) -> Path:
         target = self.home / label
@@ -205,8 +161,8 @@ class _Builder:
             version = self._go(
                 "list", "-m", "-f", "{{.Version}}", module, what=f"version of {module}"
             ).strip()
-            minor = str(version_of(version)[1])
-            return {"version": version, "release": version.removeprefix("v"), "minor": minor}[match[1]]
+            forms = {"version": version, "release": version.removeprefix("v"), "minor": version.split(".")[1]}
+            return forms[match[1]]
 
         return re.sub(r"\{(version|release|minor):([^}]+)\}", value, flag)
 

@@ -2,14 +2,13 @@
 
 Families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version there,
 and is compiled once. A family whose libraries do not fit has a go.mod of its own in its folder. `family.toml`
-owns what go.mod cannot say: which package becomes which program, its linker flags, which folders of which
-module are needed beside the programs, and from which version on a program that the user already has will do.
+owns what go.mod cannot say: which package becomes which program, its linker flags, and which folders of which
+module are needed beside the programs.
 """
 
 import hashlib
 import os
 import platform
-import re
 from pathlib import Path
 
 import msgspec
@@ -18,28 +17,19 @@ HUB = Path(__file__).resolve().parent.parent
 MODULES = ("go.mod", "go.sum")
 RULES = "family.toml"
 
-Version = tuple[int, ...]
-
 
 class FamilyError(Exception):
     """A family's folder is missing or wrong; the message names the file and what to write."""
 
 
-class _Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+class _Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of family.toml."""
 
 
 class ProgramRule(_Rule, frozen=True, kw_only=True):
-    """How one program is built, and when the user's own is taken instead.
-
-    Without `minimum` it is never taken from PATH. `variable` names an environment variable that holds a
-    directory whose programs win over everything else.
-    """
+    """How one program is built."""
 
     package: str
-    version_arguments: tuple[str, ...] = ()
-    minimum: str = ""
-    variable: str = ""
 
 
 class DataRule(_Rule, frozen=True, kw_only=True):
@@ -81,11 +71,6 @@ def load_rules(name: str) -> Rules:
         return msgspec.toml.decode((HUB / name / RULES).read_bytes(), type=Rules)
     except msgspec.DecodeError as error:
         raise FamilyError(f"tests/hub/{name}/{RULES}: {error}") from error
-
-
-def version_of(text: str) -> Version:
-    """The first three numbers of a version such as `v1.34.2-rc.1`."""
-    return tuple(int(number) for number in re.findall(r"\d+", text)[:3])
 
 
 def modules(name: str) -> Path:

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -60,14 +60,6 @@ KERNEL = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Service:
-    """A name that pods can resolve. `ports` maps a port of the Service to `host:port` on this machine."""
-
-    name: str
-    ports: Mapping[int, str]
-
-
 def missing() -> str | None:
     """Why no node can run here, or None."""
     if sys.platform != "linux":
@@ -95,7 +87,8 @@ class Node:
     processes: Processes
     folder: Path
     sandbox_image: str
-    services: Sequence[Service] = ()
+    services: Mapping[str, tuple[int, str]]
+    """Names that pods can resolve, to a port and the `host:port` on this machine to which it leads."""
     number: int = 1
     """Differs between the nodes of one run: their pods have addresses in different networks."""
     _init: int = field(default=0, init=False)
@@ -192,11 +185,7 @@ class Node:
             seen=process.tail,
         )
         self._init = int(found[0])
-        wait_for(
-            self._mounted,
-            what=f"{self.name} has a /proc of its own",
-            seen=process.tail,
-        )
+        wait_for(self._mounted, what=f"{self.name} has a /proc of its own", seen=process.tail)
         commands = [
             f"mount --bind {self.folder / 'lib'} /var/lib",
             f"mount --bind {self.folder / 'log'} /var/log",
@@ -232,30 +221,23 @@ class Node:
             folder=Path.cwd(),
         )
         self._inside = ThreadPoolExecutor(max_workers=1, initializer=nodenetwork.enter, initargs=(namespace,))
-        probe, inside = (
-            answering(f"https://{SERVICE_ADDRESS}/readyz", trust=self.server.trust()),
+        inside, probe = (
             self._inside,
+            answering(f"https://{SERVICE_ADDRESS}/readyz", trust=self.server.trust()),
         )
         self.processes.ready(process, lambda: inside.submit(probe).result())
 
     def _services(self) -> list[Object]:
         """The API server where pods and the kubelet look for it, then the services."""
-        server = self.server.url.removeprefix("https://")
-        port = server.rpartition(":")[2]
+        server, name = self.server.url.removeprefix("https://"), f"kubernetes.default.svc.{DOMAIN}"
         entries: list[Object] = [
-            {
-                "name": f"kubernetes.default.svc.{DOMAIN}",
-                "address": SERVICE_ADDRESS,
-                "ports": {"443": server},
-            },
-            {"name": "localhost", "address": "127.0.0.1", "ports": {port: server}},
+            {"name": name, "address": SERVICE_ADDRESS, "ports": {"443": server}},
+            {"name": "localhost", "address": "127.0.0.1", "ports": {server.rpartition(":")[2]: server}},
         ]
-        for place, service in enumerate(self.services):
-            local = service.name == "localhost"
-            ports = {str(port): target for port, target in service.ports.items()}
-            name = f"{service.name}.{DOMAIN}" if service.name.endswith(".svc") else service.name
-            address = "127.0.0.1" if local else f"10.0.0.{20 + place}"
-            entries.append({"name": name, "address": address, "ports": ports})
+        for place, (service, (port, target)) in enumerate(self.services.items()):
+            name = f"{service}.{DOMAIN}" if service.endswith(".svc") else service
+            address = "127.0.0.1" if service == "localhost" else f"10.0.0.{20 + place}"
+            entries.append({"name": name, "address": address, "ports": {str(port): target}})
         return entries
 
     def _start_containerd(self) -> None:

@@ -1,6 +1,4 @@
-"""Certificates of one API server: its authority, its serving certificate, and a client certificate per
-identity.
-"""
+"""An authority and its certificates: those of API servers, and client certificates of identities."""
 
 import base64
 import datetime as dt
@@ -15,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 VALID = dt.timedelta(days=2)
-SKEW = dt.timedelta(minutes=5)
+SKEW = dt.timedelta(hours=1)
 SERVICE_ADDRESS = "10.0.0.1"
 """The address of the Service `kubernetes`: the first of the API server's range."""
 
@@ -42,7 +40,7 @@ class Authority:
 
     def __init__(self, name: str) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        self._name = _named(name)
         builder = _builder(self._name, self._name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         usage = x509.KeyUsage(True, False, True, False, False, True, True, False, False)
@@ -67,9 +65,7 @@ class Authority:
             x509.DNSName("kubernetes"),
             x509.DNSName("kubernetes.default.svc"),
         ]
-        return self._issue(
-            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]), ExtendedKeyUsageOID.SERVER_AUTH, names
-        )
+        return self.issue(name, names, usage=ExtendedKeyUsageOID.SERVER_AUTH)
 
     def client(self, user: str, groups: tuple[str, ...] = ()) -> KeyPair:
         """A client certificate: the API server takes the user from CN and the groups from O.
@@ -79,14 +75,22 @@ class Authority:
         """
         attributes = [_attribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject = x509.Name([*attributes, _attribute(NameOID.COMMON_NAME, user)])
-        return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH, [])
+        return self.issue(subject, [], usage=ExtendedKeyUsageOID.CLIENT_AUTH)
 
-    def _issue(
-        self, subject: x509.Name, usage: x509.ObjectIdentifier, names: list[x509.GeneralName]
+    def issue(
+        self,
+        subject: x509.Name | str,
+        names: list[x509.GeneralName],
+        *,
+        usage: x509.ObjectIdentifier | None = None,
+        valid: dt.timedelta = VALID,
     ) -> KeyPair:
+        """A certificate for a subject, or for a common name, and these alternative names."""
+        whole = _named(subject) if isinstance(subject, str) else subject
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(subject, self._name, key.public_key())
-        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        builder = _builder(whole, self._name, key.public_key(), valid=valid)
+        if usage is not None:
+            builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         return KeyPair(certificate=_pem(builder.sign(self._key, hashes.SHA256())), key=_private_pem(key))
@@ -101,6 +105,10 @@ def signing_key() -> tuple[bytes, bytes]:
     return _private_pem(key), public
 
 
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
 def _attribute(oid: x509.ObjectIdentifier, value: str) -> x509.NameAttribute[str]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Attribute's length", category=UserWarning)
@@ -108,7 +116,7 @@ def _attribute(oid: x509.ObjectIdentifier, value: str) -> x509.NameAttribute[str
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, *, valid: dt.timedelta = VALID
 ) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (
@@ -118,7 +126,7 @@ def _builder(
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - SKEW)
-        .not_valid_after(now + VALID)
+        .not_valid_after(now + valid)
     )
 
 

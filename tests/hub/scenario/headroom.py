@@ -1,13 +1,11 @@
 """A scoring API over real HTTP: the headroom that a cluster has left, from its load between 0 and 1."""
 
-import json
-from http import HTTPStatus
 from typing import Any
 
-from tests.support.threadserver import Handler, ThreadServer
+from tests.support.threadserver import Handler, JsonServer
 
 
-class HeadroomApi(ThreadServer):
+class HeadroomApi(JsonServer):
     """Answers each series with 1 - its last value; a context manager. ``token`` makes it want that bearer
     token.
 
@@ -15,40 +13,20 @@ class HeadroomApi(ThreadServer):
     """
 
     def __init__(self, *, token: str | None = None, fixed: float | None = None) -> None:
-        super().__init__(_handler(self))
+        super().__init__()
         self.token = token
         self.fixed = fixed
         self.requests: list[dict[str, Any]] = []
         self.refused = 0
 
-
-def headroom(request: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "results": [
-            {"metric": series["metric"], "score": 1 - float(series["values"][-1][1])}
-            for series in request["data"]
-        ]
-    }
-
-
-def _handler(api: HeadroomApi) -> type[Handler]:
-    class HeadroomHandler(Handler):
-        def serve(self) -> None:
-            if self.command == "GET":
-                self._say(HTTPStatus.OK, {"status": "ok"})
-                return
-            request = json.loads(self.body())
-            if api.token is not None and self.headers.get("Authorization") != f"Bearer {api.token}":
-                api.refused += 1
-                self._say(HTTPStatus.UNAUTHORIZED, {"detail": "wrong token"})
-                return
-            api.requests.append(request)
-            self._say(
-                HTTPStatus.OK,
-                headroom(request) if api.fixed is None else {"results": [{"metric": {}, "score": api.fixed}]},
-            )
-
-        def _say(self, status: HTTPStatus, body: dict[str, Any]) -> None:
-            self.send(status, json.dumps(body).encode())
-
-    return HeadroomHandler
+    def reply(self, request: Handler, data: Any) -> tuple[int, Any]:
+        if request.command == "GET":
+            return 200, {"status": "ok"}
+        if self.token is not None and request.headers.get("Authorization") != f"Bearer {self.token}":
+            self.refused += 1
+            return 401, {"detail": "wrong token"}
+        self.requests.append(data)
+        if self.fixed is not None:
+            return 200, {"results": [{"metric": {}, "score": self.fixed}]}
+        answers = [(series["metric"], 1 - float(series["values"][-1][1])) for series in data["data"]]
+        return 200, {"results": [{"metric": metric, "score": score} for metric, score in answers]}

@@ -80,6 +80,12 @@ def publish(
         hub.patch_status(SCORE, resource, status, namespace=cluster)
 
 
+def scores(hub: Client, cluster: str, resource: str) -> dict[str, int]:
+    """The items of an AddOnPlacementScore; none where there is no such object."""
+    found = hub.find(SCORE, resource, namespace=cluster) or {}
+    return {item["name"]: item["value"] for item in found.get("status", {}).get("scores") or []}
+
+
 def pages(hub: Client, name: str, *, namespace: str) -> list[Object]:
     """The PlacementDecisions of a Placement, by their owner: a name too long for a label finds them, too."""
     found = hub.list(DECISION, namespace=namespace)
