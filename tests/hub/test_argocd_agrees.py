@@ -12,9 +12,7 @@ import pytest
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.render.delivery import application_set, decision_readers
-from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.declared import Declared
-from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.rules.templates import cluster_parameters
@@ -22,7 +20,7 @@ from tests.hub.controlplane.api import manifest
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.plane import MANAGED_CLUSTER
 from tests.hub.scenario.mutatedsources import REPOSITORY, Fields, corpus
-from tests.support.repositories import BASE
+from tests.support import repositories
 
 pytestmark = [pytest.mark.family("argocdgenerator")]
 
@@ -42,23 +40,13 @@ def declared(source: Fields, policy: Fields | None, labels: Mapping[str, Fields]
     application: Fields = {"source": source, "destinationNamespace": "web"}
     if policy is not None:
         application["syncPolicy"] = policy
-    spec = {
-        "application": application,
-        "scores": [{"scorer": "cpu"}],
-        "placement": {"numberOfClusters": 1},
-    }
+    spec = {"application": application, "scores": [{"scorer": "cpu"}], "placement": {"numberOfClusters": 1}}
     item = manifest("gitops-dsf.io/v1alpha1/ScoredApplication", "web", spec=spec)
     clusters = [
         json.dumps(manifest(MANAGED_CLUSTER, name, meta={"labels": found}, status={"clusterClaims": ZONE}))
         for name, found in labels.items()
     ]
-    files = {**BASE, "clusters/c.yaml": "\n---\n".join(clusters), "apps/web.yaml": json.dumps(item)}
-    parts = [load_text(text, file=file) for file, text in files.items()]
-    loaded = Loaded(
-        documents=tuple(document for part in parts for document in part.documents),
-        diagnostics=tuple(found for part in parts for found in part.diagnostics),
-    )
-    return declare(loaded)
+    return repositories.declared(clusters="\n---\n".join(clusters), apps=json.dumps(item))
 
 
 def errors(of: Declared) -> list[Diagnostic]:

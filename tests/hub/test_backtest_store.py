@@ -3,14 +3,11 @@
 import itertools
 import json
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.prometheus import past, start_prometheus
@@ -27,12 +24,6 @@ TURN: Final = 6 * 3600
 """The second cluster is twelve points better and worse than the first one, in turn."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Past:
-    prometheus: str
-    end: int
-
-
 def _values(cluster: str, score: str, end: int) -> list[int]:
     """Raw scores, one each minute."""
     times = range(end - DAYS * DAY, end + STEP, STEP)
@@ -40,25 +31,6 @@ def _values(cluster: str, score: str, end: int) -> list[int]:
         return [20 + (time // STEP + CLUSTERS.index(cluster)) % 5 for time in times]
     steady = {"c00": 50, "c02": 20}
     return [steady.get(cluster, 62 if time // TURN % 2 else 38) for time in times]
-
-
-@pytest.fixture(scope="module")
-def past_days(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Past]:
-    folder = tmp_path_factory.mktemp("prometheus")
-    end = int(time.time()) // DAY * DAY - 3 * 3600  # at the same time of day whenever the test runs
-    history: list[str] = []
-    for cluster, score in itertools.product(CLUSTERS, SCORES):
-        labels = {"ds_cluster": cluster, "ds_score_name": score}
-        history += past("dynamic_score", labels, _values(cluster, score, end), end=end, step=STEP)
-    with Processes(logs=folder / "logs") as processes:
-        prometheus = start_prometheus(
-            binaries=obtain("prometheus"),
-            processes=processes,
-            folder=folder / "prometheus",
-            history=history,
-            flags=["--storage.tsdb.retention.time=30d"],
-        )
-        yield Past(prometheus=prometheus, end=end)
 
 
 def _fleet(root: Path) -> Fleet:
@@ -83,16 +55,26 @@ def _fleet(root: Path) -> Fleet:
     return fleet
 
 
-def test_two_days_of_a_fleet(past_days: Past, tmp_path: Path) -> None:
+def test_two_days_of_a_fleet(tmp_path: Path) -> None:
     """The portal follows each turn of the second cluster. For the shop a turn is a third as large."""
     fleet = _fleet(tmp_path / "fleet")
-    span = ["--to", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(past_days.end)), "--days", str(DAYS)]
-    done = fleet.run("backtest", "--prometheus", past_days.prometheus, *span, "-o", "json")
+    end = int(time.time()) // DAY * DAY - 3 * 3600  # at the same time of day whenever the test runs
+    history: list[str] = []
+    for cluster, score in itertools.product(CLUSTERS, SCORES):
+        labels = {"ds_cluster": cluster, "ds_score_name": score}
+        history += past("dynamic_score", labels, _values(cluster, score, end), end=end, step=STEP)
+    with Processes(logs=tmp_path / "logs") as processes:
+        flags = ["--storage.tsdb.retention.time=30d"]
+        prometheus = start_prometheus(
+            processes=processes, folder=tmp_path / "prometheus", history=history, flags=flags
+        )
+        span = ["--to", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(end)), "--days", str(DAYS)]
+        done = fleet.run("backtest", "--prometheus", prometheus, *span, "-o", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["span"]["end"] - found["span"]["start"] == DAYS * DAY
     portal, shop = (found["head"]["placements"][f"argocd/{name}"] for name in ("portal", "shop"))
-    assert portal["moves"] == past_days.end // TURN - (past_days.end - DAYS * DAY) // TURN
+    assert portal["moves"] == end // TURN - (end - DAYS * DAY) // TURN
     # A renewal just before a turn puts the next write off by minIntervalSeconds.
     assert all(change["at"] % TURN <= STEP for change in portal["changes"])
     assert portal["secondsOn"] == pytest.approx({"c00": DAY, "c01": DAY}, abs=2 * STEP)

@@ -14,7 +14,6 @@ from gitops_dsf.render.hubscorer import NAME
 from tests.hub.controlplane.api import ROLE_BINDING, ApiError, Client, Object, bound, manifest
 from tests.hub.controlplane.applications import copies, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
-from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import SPOKES, ControlPlane, addon_identity
@@ -89,7 +88,6 @@ def scene(
     with ExitStack() as stack:
         stack.enter_context(argocd.knowing(control_plane.spokes.values()))
         central = start_prometheus(
-            binaries=obtain("prometheus"),
             processes=processes,
             folder=folder / "central",
             name="central",
@@ -101,7 +99,6 @@ def scene(
         for cluster in fleet.clusters:
             exporters[cluster] = stack.enter_context(LoadExporter())
             start_prometheus(
-                binaries=obtain("prometheus"),
                 processes=processes,
                 folder=folder / cluster,
                 name=f"prometheus-{cluster}",

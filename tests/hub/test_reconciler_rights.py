@@ -339,36 +339,26 @@ def test_a_cluster_gets_and_loses_our_taint_beside_those_of_others(
     assert guarded.hub.get(MANAGED_CLUSTER, "cluster1")["spec"]["taints"] == tainted
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [({"labels": {}}, "with the label"), ({"owned": False}, "that an ApplicationSet controls")],
-)
-def test_an_application_that_is_not_a_copy_of_ours_is_not_refreshed(
-    guarded: Guarded, arguments: dict[str, Any], message: str
-) -> None:
-    guarded.application("kept", **arguments)
-    change = {"metadata": {"annotations": {APPLICATION_REFRESH: "x"}}}
-    with pytest.raises(ApiError, match=f"403 Forbidden.*may change Applications {message}"):
-        guarded.account.patch(APPLICATION, "kept", change, namespace=ARGOCD)
+LABELLED, CONTROLLED = "with the label gitops-dsf.io/application", "that an ApplicationSet controls"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"labels": {}}, "with the label gitops-dsf.io/application and no others"),
-        (
-            {"labels": {"gitops-dsf.io/application": ""}},
-            "with the label gitops-dsf.io/application and no others",
-        ),
-        ({"owned": False}, "that an ApplicationSet controls and no others"),
-        ({"controls": False}, "that an ApplicationSet controls and no others"),
+        ({"labels": {}}, LABELLED),
+        ({"labels": {"gitops-dsf.io/application": ""}}, LABELLED),
+        ({"owned": False}, CONTROLLED),
+        ({"controls": False}, CONTROLLED),
     ],
 )
-def test_an_application_that_is_not_a_copy_of_ours_stays(
+def test_an_application_that_is_not_a_copy_of_ours_is_not_refreshed_and_stays(
     guarded: Guarded, arguments: dict[str, Any], message: str
 ) -> None:
     uid = guarded.application("kept", **arguments)
-    with pytest.raises(ApiError, match=f"403 Forbidden.*{message}"):
+    change = {"metadata": {"annotations": {APPLICATION_REFRESH: "x"}}}
+    with pytest.raises(ApiError, match=f"403 Forbidden.*may change Applications {message} and no others"):
+        guarded.account.patch(APPLICATION, "kept", change, namespace=ARGOCD)
+    with pytest.raises(ApiError, match=f"403 Forbidden.*{message} and no others"):
         guarded.delete(APPLICATION, "kept", namespace=ARGOCD, uid=uid)
     assert "deletionTimestamp" not in guarded.hub.get(APPLICATION, "kept", namespace=ARGOCD)["metadata"]
 

@@ -34,39 +34,28 @@ def meta(name: str, namespace: str = "", **more: Any) -> Object:
     return {"name": name, **({"namespace": namespace} if namespace else {}), **more}
 
 
+def of(kind: str, metadata: Object, **rest: Any) -> Object:
+    return {"kind": kind, "metadata": metadata, **rest}
+
+
 def cluster(name: str, **labels: str) -> Object:
-    available = [
-        {"type": kind, "status": "True"}
-        for kind in ("HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable")
-    ]
-    return {
-        "kind": "ManagedCluster",
-        "metadata": meta(name, labels=labels),
-        "spec": {"hubAcceptsClient": True},
-        "status": {"conditions": available},
-    }
+    kinds = ("HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable")
+    status = {"conditions": [{"type": kind, "status": "True"} for kind in kinds]}
+    return of("ManagedCluster", meta(name, labels=labels), spec={"hubAcceptsClient": True}, status=status)
 
 
 def global_set() -> Object:
     spec = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
-    return {"kind": "ManagedClusterSet", "metadata": meta("global"), "spec": spec}
+    return of("ManagedClusterSet", meta("global"), spec=spec)
 
 
 def binding(namespace: str = ARGOCD) -> Object:
-    return {
-        "kind": "ManagedClusterSetBinding",
-        "metadata": meta("global", namespace),
-        "spec": {"clusterSet": "global"},
-    }
+    return of("ManagedClusterSetBinding", meta("global", namespace), spec={"clusterSet": "global"})
 
 
 def addon(cluster: str, available: str = "True", message: str = "") -> Object:
     condition = {"type": "Available", "status": available, "reason": "Probed", "message": message}
-    return {
-        "kind": "ManagedClusterAddOn",
-        "metadata": meta("gitops-dsf-agent", cluster),
-        "status": {"conditions": [condition]},
-    }
+    return of("ManagedClusterAddOn", meta("gitops-dsf-agent", cluster), status={"conditions": [condition]})
 
 
 def joined(*names: str) -> list[Object]:
@@ -75,23 +64,12 @@ def joined(*names: str) -> list[Object]:
 
 
 def scorer(name: str, *, score: str = "", health: str = "Active", mode: str = "None", **spec: Any) -> Object:
-    healthy = {
-        "type": "Healthy",
-        "status": "True" if health == "Active" else "False",
-        "reason": "Answers",
-        "message": "",
-    }
-    return {
-        "kind": "DynamicScorer",
-        "metadata": meta(name, HUB),
-        "spec": {
-            "configSyncMode": mode,
-            "scoring": {"params": {"name": score or name, "interval": 60}},
-            "scoreTTLSeconds": 900,
-            **spec,
-        },
-        "status": {"healthStatus": health, "conditions": [healthy]},
-    }
+    answers = "True" if health == "Active" else "False"
+    healthy = {"type": "Healthy", "status": answers, "reason": "Answers", "message": ""}
+    scoring = {"params": {"name": score or name, "interval": 60}}
+    whole = {"configSyncMode": mode, "scoring": scoring, "scoreTTLSeconds": 900, **spec}
+    status = {"healthStatus": health, "conditions": [healthy]}
+    return of("DynamicScorer", meta(name, HUB), spec=whole, status=status)
 
 
 def score(
@@ -108,7 +86,7 @@ def score(
     items = [] if value is None else [{"name": name, "value": value}]
     status = {"scores": items, "validUntil": stamp(now + timedelta(seconds=ttl - age))}
     labels = {"app.kubernetes.io/managed-by": writer} if writer else {}
-    return {"kind": "AddOnPlacementScore", "metadata": meta(name, cluster, labels=labels), "status": status}
+    return of("AddOnPlacementScore", meta(name, cluster, labels=labels), status=status)
 
 
 def placement(name: str, *resources: str, number: int = 1, namespace: str = ARGOCD) -> Object:
@@ -122,40 +100,26 @@ def placement(name: str, *resources: str, number: int = 1, namespace: str = ARGO
         "prioritizerPolicy": {"mode": "Exact", "configurations": terms},
     }
     labels = {"app.kubernetes.io/managed-by": "gitops-dsf"}
-    return {"kind": "Placement", "metadata": meta(name, namespace, labels=labels), "spec": spec}
+    return of("Placement", meta(name, namespace, labels=labels), spec=spec)
 
 
 def paced(item: Object, *, demand: int = 0, steady: int = 0) -> Object:
     """The Placement, rendered with a pace."""
-    name, policy = item["metadata"]["name"], item["spec"]["prioritizerPolicy"]
+    metadata, policy = item["metadata"], item["spec"]["prioritizerPolicy"]
     coordinates = [each["scoreCoordinate"]["addOn"] for each in policy["configurations"]]
+    rest = {"weight": 1, "demand": demand, "delay": 60, "range": 600}
     terms = [
-        {
-            "resource": each["resourceName"],
-            "dimension": each["scoreName"],
-            "weight": 1,
-            "demand": demand,
-            "delay": 60,
-            "range": 600,
-        }
-        for each in coordinates
+        {"resource": each["resourceName"], "dimension": each["scoreName"], **rest} for each in coordinates
     ]
-    key = {"resourceName": "gitops-dsf-moves", "scoreName": f"{item['metadata']['namespace']}/{name}"}
+    annotations = {PACE_ANNOTATION: json.dumps({"terms": terms, "steady": steady})}
+    key = {"resourceName": MOVES_SCORE, "scoreName": f"{metadata['namespace']}/{metadata['name']}"}
     hold = [
         {"scoreCoordinate": {"type": "AddOn", "addOn": key}, "weight": 10},
         {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": 10},
     ]
-    return {
-        **item,
-        "metadata": {
-            **item["metadata"],
-            "annotations": {"gitops-dsf.io/pace": json.dumps({"terms": terms, "steady": steady})},
-        },
-        "spec": {
-            **item["spec"],
-            "prioritizerPolicy": {**policy, "configurations": [*policy["configurations"], *hold]},
-        },
-    }
+    held = {**policy, "configurations": [*policy["configurations"], *hold]}
+    spec = {**item["spec"], "prioritizerPolicy": held}
+    return {**item, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
 
 
 def with_refuges(name: str, *resources: str) -> Object:
@@ -169,63 +133,46 @@ def with_refuges(name: str, *resources: str) -> Object:
 def moves_score(on: str, **items: int) -> Object:
     """The items of one cluster, by name of the Placement."""
     scores = [{"name": f"{ARGOCD}/{name.replace('_', '-')}", "value": value} for name, value in items.items()]
-    return {"kind": "AddOnPlacementScore", "metadata": meta(MOVES_SCORE, on), "status": {"scores": scores}}
+    return of("AddOnPlacementScore", meta(MOVES_SCORE, on), status={"scores": scores})
 
 
 def paced_moves(ledger: object, queue: object, maintenance: object = None) -> Object:
     """The ConfigMap of paced moves."""
     parts = {"ledger": ledger, "queue": queue, "maintenance": maintenance or {}}
     data = {name: json.dumps(part) for name, part in parts.items()}
-    return {"kind": "ConfigMap", "metadata": meta("gitops-dsf-moves", HUB), "data": data}
+    return of("ConfigMap", meta("gitops-dsf-moves", HUB), data=data)
 
 
 def decision(placement: str, *clusters: str, namespace: str = ARGOCD) -> Object:
-    labels = {f"{CLUSTER}/placement": placement}
+    metadata = meta(f"{placement}-decision-1", namespace, labels={f"{CLUSTER}/placement": placement})
     status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
-    return {
-        "kind": "PlacementDecision",
-        "metadata": meta(f"{placement}-decision-1", namespace, labels=labels),
-        "status": status,
-    }
+    return of("PlacementDecision", metadata, status=status)
 
 
 def application_set(
     name: str, *, strategy: str = "MakeBeforeBreak", error: str = "", follows: str = ""
 ) -> Object:
-    generator = {
-        "clusterDecisionResource": {
-            "configMapRef": "x",
-            "labelSelector": {"matchLabels": {f"{CLUSTER}/placement": follows or name}},
-        }
-    }
+    selector = {"matchLabels": {f"{CLUSTER}/placement": follows or name}}
+    generator = {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}
     conditions = [{"type": "ErrorOccurred", "status": "True", "message": error}] if error else []
     annotations = {"gitops-dsf.io/moves-strategy": strategy}
+    labels = {"app.kubernetes.io/managed-by": "gitops-dsf"}
+    metadata = meta(name, ARGOCD, annotations=annotations, labels=labels)
     template = {"metadata": {"labels": {"gitops-dsf.io/application": name}}}
-    return {
-        "kind": "ApplicationSet",
-        "metadata": meta(
-            name, ARGOCD, annotations=annotations, labels={"app.kubernetes.io/managed-by": "gitops-dsf"}
-        ),
-        "spec": {"generators": [generator], "template": template},
-        "status": {"conditions": conditions},
-    }
+    spec = {"generators": [generator], "template": template}
+    return of("ApplicationSet", metadata, spec=spec, status={"conditions": conditions})
 
 
 def application(name: str, cluster: str, *, health: str = "Healthy", **more: Any) -> Object:
-    return {
-        "kind": "Application",
-        "metadata": meta(f"{name}-{cluster}", ARGOCD, labels={"gitops-dsf.io/application": name}, **more),
-        "spec": {"destination": {"name": cluster, "namespace": name}},
-        "status": {"health": {"status": health}, "sync": {"status": "Synced"}},
-    }
+    metadata = meta(f"{name}-{cluster}", ARGOCD, labels={"gitops-dsf.io/application": name}, **more)
+    status = {"health": {"status": health}, "sync": {"status": "Synced"}}
+    return of(
+        "Application", metadata, spec={"destination": {"name": cluster, "namespace": name}}, status=status
+    )
 
 
 def masks(*items: Object) -> Object:
-    return {
-        "kind": "ConfigMap",
-        "metadata": meta("gitops-dsf-masks", HUB),
-        "data": {"masks": json.dumps(items)},
-    }
+    return of("ConfigMap", meta("gitops-dsf-masks", HUB), data={"masks": json.dumps(items)})
 
 
 def fleet(*, now: datetime = NOW) -> list[Object]:

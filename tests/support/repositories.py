@@ -1,7 +1,5 @@
 """Small fleet repositories as text, and what `validate` finds about them."""
 
-from collections.abc import Mapping
-
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.declared import Declared
@@ -42,7 +40,8 @@ spec:
 }
 
 
-def _declared(changes: Mapping[str, str]) -> Declared:
+def declared(**changes: str) -> Declared:
+    """Of a fleet with these texts in place of those of BASE, or in further folders."""
     names = {"settings": "gitops-dsf.yaml", "clusters": "clusters/c.yaml", "scorers": "scorers/s.yaml"}
     texts = {**BASE, **{names.get(key, f"{key}/x.yaml"): text for key, text in changes.items()}}
     loaded = [load_text(text, file=file) for file, text in texts.items()]
@@ -54,11 +53,11 @@ def _declared(changes: Mapping[str, str]) -> Declared:
 
 
 def findings(**changes: str) -> list[Diagnostic]:
-    return resolve(_declared(changes))[1]
+    return resolve(declared(**changes))[1]
 
 
 def resolved(**changes: str) -> Resolved:
-    found, diagnostics = resolve(_declared(changes))
+    found, diagnostics = resolve(declared(**changes))
     assert found is not None, diagnostics
     return found
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from tests.hub.controlplane.binaries import Binaries
+from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Processes, answering
 from tests.support.threadserver import Handler, ThreadServer
@@ -66,7 +66,6 @@ def ask(url: str, query: str) -> list[dict[str, Any]]:
 
 def start_prometheus(
     *,
-    binaries: Binaries,
     processes: Processes,
     folder: Path,
     history: Iterable[str] = (),
@@ -81,7 +80,7 @@ def start_prometheus(
     `configuration` has further sections of the configuration file, and settings of the section global.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    data = folder / "data"
+    binaries, data = obtain("prometheus"), folder / "data"
     if history:
         text = folder / "history.txt"
         text.write_text("".join([*history, "# EOF\n"]), encoding="utf-8")
