@@ -50,13 +50,10 @@ def _clean_environment() -> Iterator[None]:
 
 def chosen_families() -> tuple[str, ...]:
     """The families of FAMILY, or all."""
-    asked = [name for name in os.environ.get("FAMILY", "").split(",") if name]
-    unknown = sorted(set(asked) - set(family_names()))
-    if unknown:
-        raise pytest.UsageError(
-            f"FAMILY={','.join(asked)}: no family {unknown[0]}; there are {', '.join(family_names())}"
-        )
-    return tuple(asked) or family_names()
+    asked = tuple(name for name in os.environ.get("FAMILY", "").split(",") if name)
+    if unknown := sorted(set(asked) - set(family_names())):
+        raise pytest.UsageError(f"FAMILY: no family {unknown[0]}; there are {', '.join(family_names())}")
+    return asked or family_names()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,15 +74,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(HANGING_SECONDS))
         needed = {name for mark in item.iter_markers("family") for name in mark.args}
-        fixtures = getattr(item, "fixturenames", ())
-        if "control_plane" in fixtures:
-            needed.add("kubernetes")
-        if "argocd" in fixtures:
-            needed.add("argocd")
-        if missing := sorted(needed - available):
-            item.add_marker(
-                pytest.mark.skip(reason=f"needs {', '.join(missing)}, not in FAMILY={','.join(chosen)}")
-            )
+        if missing := ", ".join(sorted(needed - available)):
+            reason = f"needs {missing}, not in FAMILY={','.join(chosen)}"
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

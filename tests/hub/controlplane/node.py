@@ -31,7 +31,7 @@ from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import UNTHROTTLED, ApiServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.pki import SERVICE_ADDRESS
-from tests.hub.controlplane.processes import Processes, answering
+from tests.hub.controlplane.processes import Processes, answering, lacking
 from tests.hub.controlplane.waiting import wait_for
 
 PROGRAMS = ("containerd", "runc", "ip", "mount", "nsenter", "unshare")
@@ -66,10 +66,7 @@ def missing() -> str | None:
         return "a node needs Linux"
     if os.geteuid() != 0:
         return "a node needs root"
-    lacking = [name for name in PROGRAMS if shutil.which(name) is None]
-    if not (PLUGINS / "bridge").exists():
-        lacking.append(str(PLUGINS / "bridge"))
-    return f"a node needs {', '.join(lacking)}: apt-get install {PACKAGES}" if lacking else None
+    return lacking("a node needs", (*PROGRAMS, str(PLUGINS / "bridge")), PACKAGES)
 
 
 def is_ready(pod: Object) -> bool:

@@ -7,6 +7,7 @@ started itself; on Linux the kernel kills it when this process dies without stop
 
 import os
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -53,6 +54,12 @@ def answering(
         return f"{url}: {answer.status_code} {answer.text[-400:]}"
 
     return probe
+
+
+def lacking(what: str, programs: Iterable[str], packages: str) -> str | None:
+    """Why something cannot be done here without Debian's packages, or None."""
+    absent = [name for name in programs if shutil.which(name) is None]
+    return f"{what} {', '.join(absent)}: apt-get install {packages}" if absent else None
 
 
 class ProcessError(Exception):

@@ -11,10 +11,7 @@ import yaml
 
 from tests.hub.controlplane.pki import Authority
 from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Processes, answering
-
-PROGRAMS = ("docker-registry", "skopeo")
-PACKAGES = "docker-registry skopeo"
+from tests.hub.controlplane.processes import Processes, answering, lacking
 
 
 @dataclass(kw_only=True)
@@ -74,5 +71,4 @@ class Registry:
 
 def missing() -> str | None:
     """Why no registry can run here, or None."""
-    lacking = [name for name in PROGRAMS if shutil.which(name) is None]
-    return f"a registry needs {', '.join(lacking)}: apt-get install {PACKAGES}" if lacking else None
+    return lacking("a registry needs", ("docker-registry", "skopeo"), "docker-registry skopeo")

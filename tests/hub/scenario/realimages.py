@@ -11,6 +11,7 @@ import pytest
 
 from tests.hub.controlplane import node, registry
 from tests.hub.controlplane.binaries import Binaries
+from tests.hub.controlplane.processes import lacking
 from tests.hub.controlplane.registry import Registry
 from tools import release
 
@@ -22,9 +23,7 @@ BASE = "localhost/gitops-dsf-python:3.11-bookworm"
 
 def missing() -> str | None:
     """Why the images cannot be built or served here, or None."""
-    if lacking := [name for name in BUILDERS if shutil.which(name) is None]:
-        return f"images are built with {', '.join(lacking)}: apt-get install {' '.join(BUILDERS)}"
-    return registry.missing()
+    return lacking("images are built with", BUILDERS, " ".join(BUILDERS)) or registry.missing()
 
 
 def require_nodes() -> None:
