@@ -11,14 +11,10 @@ import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 from unittest import mock
 
 from gitops_dsf.cli.main import USAGE, main
 from tests.support.outputs import check_output
-
-NAMED: Final = ("--registry", "registry.example.com", "--git-url", "https://git.internal/team/fleet.git")
-"""Flags of `init` that name what is a fleet's own, so that a new repository has no findings."""
 
 
 def gitops_dsf(
