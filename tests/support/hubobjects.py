@@ -136,6 +136,16 @@ def moves_score(on: str, **items: int) -> Object:
     return of("AddOnPlacementScore", meta(MOVES_SCORE, on), status={"scores": scores})
 
 
+def move(name: str, source: str, target: str, *, since: float, **more: Any) -> Object:
+    """A move that waits or is under way, as the reconciler stores it."""
+    return {"placement": f"{ARGOCD}/{name}", "from": source, "to": target, "since": since, **more}
+
+
+def drained(cluster: str, *, until: float, **more: Any) -> Object:
+    """A cluster that is drained, as the reconciler stores it."""
+    return {"cluster": cluster, "maintenance": "patch", "since": 0, "until": until, "first": 3, **more}
+
+
 def paced_moves(ledger: object, queue: object, maintenance: object = None) -> Object:
     """The ConfigMap of paced moves."""
     parts = {"ledger": ledger, "queue": queue, "maintenance": maintenance or {}}

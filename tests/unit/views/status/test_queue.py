@@ -15,8 +15,10 @@ from tests.support.hubobjects import (
     binding,
     cluster,
     decision,
+    drained,
     global_set,
     joined,
+    move,
     moves_score,
     paced,
     paced_moves,
@@ -28,26 +30,11 @@ from tests.support.hubobjects import (
 from tests.support.overviews import inputs_of
 
 SECONDS = NOW.timestamp()
-UNDER_WAY = {"placement": "argocd/a", "from": "c1", "to": "c2", "since": SECONDS - 60, "phaseSince": SECONDS}
-SEEN = {
-    "placement": "argocd/new",
-    "from": "",
-    "to": "c2",
-    "since": SECONDS,
-    "phase": "Handover",
-    "admitted": False,
-}
+UNDER_WAY = move("a", "c1", "c2", since=SECONDS - 60, phaseSince=SECONDS)
+SEEN = move("new", "", "c2", since=SECONDS, phase="Handover", admitted=False)
 ENDED = {**UNDER_WAY, "placement": "argocd/z", "phase": "Ended"}
-WAITING = {
-    "placement": "argocd/b",
-    "from": "c1",
-    "to": "c3",
-    "points": 12.5,
-    "reason": "Cooldown",
-    "message": "it moved a short time ago",
-    "since": SECONDS - 3600,
-    "until": SECONDS + 600,
-}
+COOLS = {"points": 12.5, "reason": "Cooldown", "message": "it moved a short time ago"}
+WAITING = move("b", "c1", "c3", since=SECONDS - 3600, until=SECONDS + 600, **COOLS)
 
 
 def hub(*moves: object, waiting: tuple[object, ...] = ()) -> list[Object]:
@@ -105,19 +92,9 @@ def test_the_queue_is_narrowed_down_as_the_rest(only: dict[str, str], expected: 
 
 def test_who_is_left_on_a_cluster_that_is_drained() -> None:
     """And who stays, because no pace moves it. Another cluster's drain is not shown with `--cluster`."""
-    drain = {
-        "cluster": "c1",
-        "maintenance": "patch",
-        "since": SECONDS,
-        "until": SECONDS + 3600,
-        "first": 3,
-        "count": 1,
-        "left": ["argocd/a"],
-        "stays": ["argocd/batch"],
-        "late": True,
-    }
-    moves = paced_moves({"moves": []}, {"waiting": []})
-    moves["data"]["maintenance"] = msgspec.json.encode({"drains": [drain]}).decode()
+    told = {"left": ["argocd/a"], "stays": ["argocd/batch"], "late": True}
+    drain = drained("c1", until=SECONDS + 3600, count=1, **told)
+    moves = paced_moves({"moves": []}, {"waiting": []}, {"drains": [drain]})
     objects = [*hub()[:-1], moves]
     found = shown(objects)
     assert found is not None
