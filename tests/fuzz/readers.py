@@ -43,7 +43,7 @@ from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, 
 from gitops_dsf.metricstore.answer import StoreError, read_path
 from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import Loaded, load, load_text
-from gitops_dsf.repository.model.series_values import MOST_VALUES, SeriesValuesError, expand
+from gitops_dsf.repository.model.score_test import MOST_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.promql.check import check

@@ -33,12 +33,10 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
             position = item.position
             yield codes.STALE_LOCK.at(position, message, "remove the file, or write configSyncMode: Full")
         elif item.value.spec.config_url != spec.config_url:
-            yield codes.STALE_LOCK.at(
-                item.at("spec", "configURL"),
-                f"this lock was taken from {item.value.spec.config_url}; the scorer now names"
-                f" {spec.config_url}",
-                f"run gitops-dsf sync --scorer {item.name}",
-            )
+            now = f"the scorer now names {spec.config_url}"
+            message = f"this lock was taken from {item.value.spec.config_url}; {now}"
+            hint = f"run gitops-dsf sync --scorer {item.name}"
+            yield codes.STALE_LOCK.at(item.at("spec", "configURL"), message, hint)
 
 
 @needs("FleetRepository", "ScorerLock")
@@ -51,11 +49,8 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
             continue
         lacking = (f"spec.{field}" for each in context.variants[scorer.name] for field in each.missing)
         missing = ", ".join(dict.fromkeys(lacking))
-        effect = (
-            f"it is left out until one says {missing}"
-            if missing
-            else "what its /config says is not known; the spec alone counts"
-        )
+        effect = "what its /config says is not known; the spec alone counts"
+        effect = f"it is left out until one says {missing}" if missing else effect
         message = f"{scorer.name} has configSyncMode Full and no lock: {effect}"
         hint = f"run gitops-dsf sync --scorer {scorer.name}, or write configSyncMode: None"
         yield codes.NO_LOCK.at(scorer.declared.at("spec", "configSyncMode"), message, hint)
@@ -69,12 +64,10 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
             if not scorer.is_locked(field) or not written or written == said:
                 continue
             path = ("spec", *field.split("."))
-            yield codes.LOCK_OVERRULES.at(
-                scorer.declared.at(*path),
-                f"{dotted(path)} is {written} here, but the lock says {said} ({scorer.at(field)}), and that"
-                " counts",
-                "remove the field, or write configSyncMode: None",
-            )
+            lock = f"the lock says {said} ({scorer.at(field)}), and that counts"
+            message, hint = f"{dotted(path)} is {written} here, but {lock}", "remove the field"
+            hint = f"{hint}, or write configSyncMode: None"
+            yield codes.LOCK_OVERRULES.at(scorer.declared.at(*path), message, hint)
 
 
 def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
@@ -104,10 +97,8 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
                 continue
             what = "metrics" if section == "scoring" else "queries"
             message = f"the lock of {scorer.name} sends {what} to {host} instead of {known}"
-            hint = (
-                f"write {section}.host: {said} into the scorer, or add {host} to spec.allowedHosts"
-                " in gitops-dsf.yaml"
-            )
+            add = f"add {host} to spec.allowedHosts in gitops-dsf.yaml"
+            hint = f"write {section}.host: {said} into the scorer, or {add}"
             yield codes.LOCK_MOVES_HOST.at(scorer.at(f"{section}.host"), message, hint)
 
 

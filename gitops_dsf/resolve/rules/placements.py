@@ -111,10 +111,8 @@ def _refused(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
     if verdict.panic is not None or (not status.failed and not verdict.chosen):
         effect = "0 selects nothing and evicts everything"
         if verdict.panic is not None:
-            effect = (
-                f"at {value_at(document.data, number)} OCM's placement controller panics whenever it looks at"
-                " this Placement, whose old decision stays"
-            )
+            panics = "OCM's placement controller panics whenever it looks at this Placement"
+            effect = f"at {value_at(document.data, number)} {panics}, whose old decision stays"
         yield codes.CLUSTER_COUNT.at(document.at(number), effect, "write 1 or more, or leave it out for all")
     elif status.failed:
         code, place = codes.DECISION_GROUPS, _GROUPS
@@ -172,11 +170,10 @@ def _expression(document: Document, place: Path, text: str) -> Iterator[Diagnost
     if mistakes:
         return
     if ".scores(" in text:
-        yield codes.CEL_PREDICATE.at(
-            document.at(place),
-            "OCM looks at scores in CEL at most every 10 minutes, and does not see that a score has expired",
-            "rank by the score with a prioritizer, and use CEL only for its existence",
-        )
+        message = "OCM looks at scores in CEL at most every 10 minutes"
+        message = f"{message}, and does not see that a score has expired"
+        hint = "rank by the score with a prioritizer, and use CEL only for its existence"
+        yield codes.CEL_PREDICATE.at(document.at(place), message, hint)
     for match in _MAP_ACCESS.finditer(text):
         container, key = match[1], match[2]
         if not re.search(rf"[\"']{re.escape(key)}[\"']\s+in\s+managedCluster\.metadata\.{container}", text):

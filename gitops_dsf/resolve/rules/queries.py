@@ -142,24 +142,19 @@ def _differing(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[tuple[
 def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
     """A query over all clusters gives each cluster a score of its own only if it never mixes their series."""
     for scorer in context.scorers.values():
-        spec = scorer.spec
-        label = spec.source.cluster_label
-        if not spec.on_hub or label is None:
+        label = scorer.spec.source.cluster_label
+        if not scorer.spec.on_hub or label is None:
             continue
-        for part, checked in _parsed(scorer):
-            if checked.tree is None:
-                continue
-            for clause in mixing_clauses(part.text, checked.tree, label.name, most=MAX_QUERY):
-                where = scorer.in_query(part.offset + clause.offset)
-                yield codes.MIXED_CLUSTERS.at(where, f"PromQL: {clause.message}", clause.hint)
+        for part, (tree, _) in _parsed(scorer):
+            mixing = () if tree is None else mixing_clauses(part.text, tree, label.name, most=MAX_QUERY)
+            for offset, message, hint in mixing:
+                where = scorer.in_query(part.offset + offset)
+                yield codes.MIXED_CLUSTERS.at(where, f"PromQL: {message}", hint)
 
 
 _OPERATORS_ELSEWHERE = {
     "|": "LogQL",
-    "default": "MetricsQL",
-    "if": "MetricsQL",
-    "ifnot": "MetricsQL",
-    "keep_metric_names": "MetricsQL",
+    **dict.fromkeys(("default", "if", "ifnot", "keep_metric_names"), "MetricsQL"),
 }
 
 
@@ -176,11 +171,9 @@ def _dotted_name(text: str, offset: int) -> str:
     name = next((found for found in _DOTTED.finditer(text) if found.start() <= offset < found.end()), None)
     if name is None or text[offset] != ".":
         return ""
+    suffix = "the suffix of unit and type, such as _ratio, _bytes or _total"
     written = name[0].replace(".", "_")
-    return (
-        f"Prometheus translates OpenTelemetry names: write {written}, and for metrics the suffix of unit and"
-        " type, such as _ratio, _bytes or _total"
-    )
+    return f"Prometheus translates OpenTelemetry names: write {written}, and for metrics {suffix}"
 
 
 _DOTTED = re.compile(r"[a-zA-Z_]\w*(\.\w+)+")

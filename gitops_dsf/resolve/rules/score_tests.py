@@ -7,8 +7,13 @@ from dsf_wire.dimension import can_yield
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.score_test import ExpectedScore, GivenScore, ScoreTest
-from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
+from gitops_dsf.repository.model.score_test import (
+    ExpectedScore,
+    GivenScore,
+    ScoreTest,
+    SeriesValuesError,
+    expand,
+)
 from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
 from gitops_dsf.wording import did_you_mean_one_of
 

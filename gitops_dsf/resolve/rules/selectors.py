@@ -20,16 +20,11 @@ from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
 from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
 from gitops_dsf.wording import did_you_mean, shortened
 
-_MONITOR_SELECTOR: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
 _ROLLOUT: Path = ("spec", "agent", "rollout")
 
 
-IF_MEANT = {
-    Severity.ERROR: (
-        "; if clusters join later, write allowUnmatchedSelectors: true below spec in gitops-dsf.yaml"
-    ),
-    Severity.WARNING: "",
-}
+_LATER = "; if clusters join later, write allowUnmatchedSelectors: true below spec in gitops-dsf.yaml"
+IF_MEANT = {Severity.ERROR: _LATER, Severity.WARNING: ""}
 """What to write if nothing is wrong."""
 
 
@@ -59,22 +54,20 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.scorers.values():
         selector = scorer.spec.cluster_selector
         if selector is not None and not context.inventory.selected(selector):
-            document = scorer.declared.document
-            found = _none(
-                context, selector, document, ("spec", "clusterSelector"), f"{scorer.name} runs nowhere"
-            )
+            document, place = scorer.declared.document, ("spec", "clusterSelector")
+            found = _none(context, selector, document, place, f"{scorer.name} runs nowhere")
             yield replace(found, hint=found.hint + IF_MEANT[context.unmatched], severity=context.unmatched)
 
 
 @needs(CLUSTERS, SETTINGS, "ManagedCluster")
 def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A ServiceMonitor whose selector matches no cluster is rendered nowhere."""
-    repository = context.repository
-    monitor = repository.value.spec.agent.service_monitor
+    monitor = context.settings.agent.service_monitor
     selector = monitor.cluster_selector if monitor is not None else None
     if selector is not None and not context.inventory.selected(selector):
+        place: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
         effect = "no cluster gets the ServiceMonitor"
-        yield _none(context, selector, repository.document, _MONITOR_SELECTOR, effect)
+        yield _none(context, selector, context.repository.document, place, effect)
 
 
 @needs(CLUSTERS, SETTINGS, "ManagedCluster")

@@ -18,8 +18,14 @@ from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Grid, Labels, Publisher, Track
 from gitops_dsf.hub.placements import decision_of, ranked_by
 from gitops_dsf.plan import summarise
-from gitops_dsf.repository.model.score_test import MOST_SECONDS, Given, OfPlacement, ScoreTestSpec, seconds
-from gitops_dsf.repository.model.series_values import expand
+from gitops_dsf.repository.model.score_test import (
+    MOST_SECONDS,
+    Given,
+    OfPlacement,
+    ScoreTestSpec,
+    expand,
+    seconds,
+)
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import Verdict, simulate_placement
 from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements
