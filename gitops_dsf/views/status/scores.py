@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import chain
 from typing import Final
 
@@ -71,7 +72,7 @@ class ScorerView:
         self.histogram = Counter(chain.from_iterable(live))
         self.oldest = max(ages, default=None)
 
-    @property
+    @cached_property
     def unexpected(self) -> tuple[str, ...]:
         """Clusters with a score that should not exist, sorted. OCM counts it anyway."""
         return tuple(sorted(self.published.keys() - self.expected))
