@@ -88,9 +88,8 @@ class AgentError(Exception):
         self.stage = stage
 
     def anew(self, message: str = "", *, stage: Stage | None = None) -> "AgentError":
-        """The same failure without its traceback, which keeps all that the functions in it had in memory,
-        such as answers. Raise none that a variable of the same function holds: it would hold the function,
-        and so itself.
+        """The same failure without its traceback, which keeps all that its functions had in memory, such as
+        answers. Raise none that a variable of the same function holds: it would hold the function.
         """
         return AgentError(
             message or str(self), reason=self.reason, retry_after=self.retry_after, stage=stage or self.stage

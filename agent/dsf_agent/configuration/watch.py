@@ -1,6 +1,5 @@
 """Reports every state of the mounted file ``summaries``, and the suspended scorers of the hub. While the file
-cannot be used, the last good configuration stays active. If the suspended scorers cannot be read, none is
-suspended, so that an unreachable hub does not stop a fleet.
+cannot be used, the last good configuration stays active. If the hub does not answer, no scorer is suspended.
 """
 
 import asyncio

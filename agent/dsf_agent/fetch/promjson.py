@@ -144,9 +144,8 @@ _HEAD_LIMIT: Final = 512
 
 
 async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Series | None:
-    """The series of a large matrix, checked in pieces; None: decode it as a whole. A seam between two series
-    cannot occur in a JSON string, where its quotes are escaped. If it is nested deeper, the piece is no valid
-    JSON.
+    """The series of a large matrix, checked in pieces; None: decode it as a whole. A seam cannot occur in a
+    JSON string, where quotes are escaped. If it is nested deeper, the piece is no valid JSON.
     """
     at = body.find(_RESULT, 0, _HEAD_LIMIT)
     if at < 0:

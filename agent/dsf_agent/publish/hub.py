@@ -184,8 +184,7 @@ class HubStore:
 
     async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
         """Makes our agent the owner of the whole status, so that the next apply removes other items. Returns
-        whether the object had such items, or with ``leftovers`` some without an owner. Raises CONFLICT while
-        another writes.
+        whether there were some, with ``leftovers`` without an owner. Raises CONFLICT while another writes.
         """
         found = await self._get(name)
         if found is None or (found.exclusive and not leftovers):

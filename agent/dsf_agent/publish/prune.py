@@ -1,8 +1,8 @@
-"""Deletes our AddOnPlacementScores whose scorer was removed from the configuration, and no other object. Only
-a complete and valid file leads to a deletion, and only if it is unchanged for a while. The file ``[]`` is
-complete: a cluster gets it when its last scorer is removed or suspended in git. A mistake can look the same,
-so it must be unchanged for longer, and deletes at once only objects that an earlier file of this process
-named; others go after they expire, when no Placement counts them any more.
+"""Deletes our AddOnPlacementScores whose scorer was removed, and no other object: only for a complete and
+valid file that is unchanged for a while. The file ``[]`` is complete: a cluster gets it when its last scorer
+is removed or suspended in git. A mistake can look the same, so it must be unchanged for longer, and deletes
+at once only objects that an earlier file of this process named; others go after they expire, when no
+Placement counts them.
 """
 
 import asyncio

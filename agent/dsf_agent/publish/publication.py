@@ -1,7 +1,7 @@
 """Writes the scores of clusters when the rule says that a write is due, at a limited rate, beside the
-workers, so that a slow hub never delays a cycle. Only the newest scores are kept. A task for each score would
-need too much memory on the hub, so a few writers take them from one schedule, in order of time. What has
-never been written comes first, one scorer after another.
+workers, so that a slow hub never delays a cycle. A task for each score would need too much memory on the hub,
+so a few writers take them from one schedule, in order of time; what was never written comes first, scorer by
+scorer.
 """
 
 import asyncio

@@ -111,9 +111,8 @@ class Cycle:
 
     async def run(self) -> CycleResult:
         """Runs one cycle. If it raises AgentError, nothing was published or exported. A cycle without any
-        item is a failure, and no empty object is published: OCM would count a score of 0, which is better
-        than every negative one. On the hub, a cluster without an item is missing: a metric and, when that
-        changes, the log name it.
+        item is a failure: of an empty object OCM would count 0, which is better than every negative score. On
+        the hub, a cluster without an item is missing, in a metric and, when that changes, in the log.
         """
         return await self.reservation.within(self._run)
 

@@ -1,6 +1,5 @@
 """What the labels of a result determine: the name of its item, its line on /metrics, and on the hub its
-cluster. A scoring API repeats the same labels in every cycle, so each label set is worked out once and found
-again by the bytes of its JSON. That saves a third of the CPU of 10,000 results.
+cluster. Scoring APIs repeat them, so each label set is worked out once and found again by its JSON.
 """
 
 import operator
@@ -40,8 +39,8 @@ class Labels(msgspec.Struct, gc=False):
 
 class LabelSet(msgspec.Struct, frozen=True, gc=False):
     """``item`` is empty if the dimension format gives an empty name, and LONG_NAME instead of a long one.
-    ``line`` ends where the value begins. ``size`` is the memory of both texts in bytes: a name with one wide
-    character needs four bytes for each. ``cluster``, of the hub scorer only, is that of the result.
+    ``line`` ends where the value begins. ``size`` is the memory of both texts. ``cluster`` is of the hub
+    scorer only.
     """
 
     item: str

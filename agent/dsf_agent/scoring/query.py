@@ -1,6 +1,5 @@
-"""Works on series without a scoring API: the stage ``score`` of a scorer with ``scoringType: Query``, where
-the last value of each series is its raw score, and the split of a central store's series by cluster. Series
-without a usable value are dropped with a reason, as results of a scoring API are.
+"""Works on series without a scoring API: the stage ``score`` of ``scoringType: Query``, where the last value
+of each series is its raw score, and the split of a central store's series by cluster.
 """
 
 import asyncio

@@ -56,9 +56,8 @@ class _Rows(msgspec.Struct, gc=False):
 
 @dataclass(kw_only=True)
 class Results:
-    """The results of one answer, in its order: ``scores`` belong to ``label_sets`` at the same index. They
-    use about ``size`` bytes. ``dropped`` counts by reason, and ``first_fault`` explains the first dropped
-    result.
+    """The results of one answer, in order: ``scores`` belong to ``label_sets``. They use about ``size``
+    bytes. ``dropped`` counts by reason, and ``first_fault`` explains the first dropped result.
     """
 
     size: int = 0

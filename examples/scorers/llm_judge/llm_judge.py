@@ -1,8 +1,6 @@
-"""What a language model thinks of a few figures of a cluster, as a number from 0 to 100.
-
-It calls any API with OpenAI's chat completions: LLM_URL is the whole address, and LLM_KEY_FILE a file with
-the key. Both come from the environment of this scoring API. If the DynamicScorer named the address, whoever
-edits it could send the key elsewhere.
+"""What a language model thinks of a few figures of a cluster, as a number from 0 to 100, by any API with
+OpenAI's chat completions. Its address LLM_URL and LLM_KEY_FILE, a file with the key, are in the environment
+of this scoring API: whoever edits a DynamicScorer could send the key elsewhere.
 """
 
 import http.client

@@ -125,10 +125,8 @@ async def read(
     on_bytes: Callable[[int], None] = lambda _size: None,
 ) -> bytearray:
     """Reads at most ``limit`` bytes of content. A longer body is cut if ``cut`` is set, else TooLargeError is
-    raised.
-
-    It also raises ExcessError, CodingError and exceptions of httpx. ``on_bytes`` is called with the size of
-    each piece before it is kept, and may raise an exception to refuse it.
+    raised; also ExcessError, CodingError, those of httpx, and what ``on_bytes`` raises for the size of a
+    piece.
     """
     check_coding(response.headers.get("Content-Encoding"))
     length = response.headers.get("Content-Length", "")

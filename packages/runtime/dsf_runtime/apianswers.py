@@ -108,10 +108,8 @@ class _Ends(msgspec.Struct, frozen=True):
 
 
 def _more(content: bytearray) -> str:
-    """The continue token of a page; empty on the last one, and if this is no page.
-
-    Lists of custom resources have their metadata after the items, typed lists before them. Only if it is in
-    neither place, the whole page is read.
+    """The continue token of a page; empty on the last one, and if this is no page. It is after the items of
+    custom resources, and before those of typed lists; else the whole page is read.
     """
     before = content[: content.find(b'"items":')].rstrip(b", \n") + b"}"
     after = b"{" + content[content.rfind(b"]") + 1 :].lstrip(b", \n")

@@ -48,11 +48,8 @@ LAST_MOMENTS: Final = frozenset({"http11.send_request_headers.started", "http11.
 
 class ApiServer:
     """Reads its credentials with ``load`` before the first request, when their files change, and after a 401.
-
-    A ``patient`` client asks again while the server is too busy, for programs that read once. Controllers
-    have delays of their own. ``admit`` is called before each write request and again right before its bytes
-    are sent. It may raise an
-    exception to stop the request.
+    A ``patient`` client asks again while the server is too busy. ``admit`` is called before each write and
+    again right before its bytes are sent. It may raise an exception to stop it.
     """
 
     def __init__(
@@ -103,8 +100,7 @@ class ApiServer:
         seconds: float | None = None,
     ) -> bytes:
         """Sends a request, and after a 401 once more with new credentials. A body that is not bytes is
-        encoded as JSON. ``seconds`` is the time limit of each attempt. Raises ApiError unless the status is
-        2xx.
+        encoded as JSON. ``seconds`` limits each attempt. Raises ApiError unless the status is 2xx.
         """
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         headers = {"Accept": accept} if content is None else {"Accept": accept, "Content-Type": content_type}
@@ -142,9 +138,8 @@ class ApiServer:
     async def list(
         self, path: str, take: Callable[[msgspec.Raw], None], *, accept: str = JSON, **selector: str
     ) -> str:
-        """Calls ``take`` with every object of a list and returns the resourceVersion. ``selector`` is
-        fieldSelector or labelSelector. One page is in memory at a time, and the Raw is a view of it. Raises
-        ApiError; status 410 means that the list must be read again from the beginning.
+        """Calls ``take`` with every object of a list and returns the resourceVersion. One page is in memory
+        at a time, and the Raw is a view of it. Raises ApiError; status 410: the list must be read again.
         """
         paging, metadata = Paging(selector), ListMetadata()
         while paging.params() is not None:
@@ -209,9 +204,8 @@ class ApiServer:
         content: bytes | None = None,
         seconds: float | None = None,
     ) -> bytearray | None:
-        """The body of the answer, None if it is larger than ``most``. Sends the request once more with new
-        credentials after a 401. ``seconds`` limits each attempt as a whole, else each step of it has a time
-        limit. Raises ApiError unless the status is 2xx.
+        """The body of the answer, None if it is larger than ``most``; after a 401 once more. ``seconds``
+        limits each attempt as a whole, else each step of it. Raises ApiError unless the status is 2xx.
         """
         what, renewed, busy = f"{method} {path}", False, 0
         while True:

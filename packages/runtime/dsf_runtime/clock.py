@@ -38,8 +38,7 @@ async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool
 
 class HubClock:
     """The hub's wall clock, learned from the Date header of its answers; between them the monotonic clock
-    advances it. OCM compares validUntil with it (ocm pkg/placement/plugins/addon). With a local clock that is
-    minutes off, scores would be published that are already expired, or valid ones be treated as expired.
+    advances it. OCM compares validUntil with it (ocm pkg/placement/plugins/addon), not with a local clock.
     """
 
     def __init__(self) -> None:

@@ -77,9 +77,8 @@ def by_name(_namespace: str, name: str) -> str:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Informer(Generic[T]):
-    """``items`` is a complete list with all changes since, and empty before ``synced`` is set. If ``project``
-    cannot read an object, this is logged and the earlier item stays. ``key`` gives the same key as
-    ``project``.
+    """``items`` is complete once ``synced`` is set. If ``project`` cannot read an object, this is logged and
+    the earlier item stays. ``key`` gives the same key as ``project``.
     """
 
     api: ApiServer
@@ -146,9 +145,8 @@ class Informer(Generic[T]):
         return lambda: self._listeners.remove(listener)
 
     async def refresh(self) -> str:
-        """Reads the whole list. Returns the version to watch from. Raises ApiError. The first list shows when
-        it is complete. A later one changes items while it is read, so that two lists are never in memory;
-        what it did not have goes at its end.
+        """Reads the whole list. Returns the version to watch from. Raises ApiError. A later list changes
+        items while it is read, so that two are never in memory; what it did not have goes at its end.
         """
         items = self._items if self.synced.is_set() else self.shelf()
         seen = self.marks()

@@ -1,8 +1,6 @@
-"""Write a scoring API as one function: labelled time series in, scores out.
-
-``scorer`` and ``batch_scorer`` turn a function into an ASGI application with the scoring endpoint, /config,
-/healthz and /metrics. The package imports dsf_wire, msgspec and the standard library only, so that it imports
-fast; the first application imports prometheus_client.
+"""Write a scoring API as one function: labelled time series in, scores out. ``scorer`` and ``batch_scorer``
+turn it into an ASGI application with the scoring endpoint, /config, /healthz and /metrics. It imports
+dsf_wire, msgspec and the standard library only, to be fast; an application imports prometheus_client.
 """
 
 from dsf_scorer.app import ScorerApp

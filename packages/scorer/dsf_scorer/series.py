@@ -9,9 +9,8 @@ from typing import Self
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """Labels and samples of one series, oldest first. ``timestamps`` (seconds since 1970) and ``values`` have
-    equal length. Both store doubles in one block, so ``numpy.asarray(values)`` shares the memory. Prometheus
-    has NaN and infinities; ``finite()`` removes them.
+    """Labels and samples of one series, oldest first; timestamps are seconds since 1970. Both are doubles in
+    one block, so ``numpy.asarray(values)`` shares the memory. ``finite()`` removes NaN and infinities.
     """
 
     labels: Mapping[str, str]

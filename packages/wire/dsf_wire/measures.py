@@ -1,7 +1,6 @@
-"""The measures of source type Kubernetes, and how a query names them: a metric name, such as
-``cpu_available_ratio``; for extended resources with a matcher, such as
-``extended_available{resource="nvidia.com/gpu"}``; several joined by ``;``. So every query is also valid
-PromQL.
+"""The measures of source type Kubernetes, and how a query names them, which is also valid PromQL:
+``cpu_available_ratio``; for extended resources ``extended_available{resource="nvidia.com/gpu"}``; several
+joined by ``;``.
 """
 
 import re

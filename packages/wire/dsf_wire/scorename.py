@@ -12,9 +12,8 @@ MAX_LENGTH = 253
 
 
 def sanitise(score_name: str) -> str:
-    """The object name of a score, by upstream's rule: lower-case; every character outside [a-z0-9.-] becomes
-    ``-``; runs of ``-`` collapse; leading and trailing ``-`` and ``.`` go; cut at 253 characters and trimmed
-    again; an empty name is ``score``.
+    """The object name of a score, by upstream's rule: lower-case, other characters than [a-z0-9.-] and runs
+    of them become ``-``, none at the ends nor ``.``, at most 253 characters; an empty name is ``score``.
     """
     name = _DASHES.sub("-", _FOREIGN.sub("-", score_name.lower())).strip("-.")
     if len(name) > MAX_LENGTH:

@@ -1,7 +1,6 @@
-"""The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs. Strict writer,
-tolerant reader: unknown keys are ignored, missing ones have upstream's zero value, and an entry that cannot
-be read spoils no other. Upstream's sixteen keys come first and in upstream's order; ours follow only when
-set.
+"""The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs. Unknown keys are
+ignored, missing ones have upstream's zero value, and an entry that cannot be read spoils no other. Upstream's
+sixteen keys come first and in upstream's order; ours follow only when set.
 """
 
 from dataclasses import dataclass
