@@ -74,7 +74,7 @@ class Replay:
     def _decide(self, key: str, clusters: Sequence[str]) -> None:
         """Replaces the decision of a Placement by one page, which holds any number of clusters here."""
         namespace, _, name = key.partition("/")
-        page = decision_of(namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=clusters)
+        page = decision_of(namespace=namespace, placement=name, clusters=clusters)
         others = [
             each
             for (where, _), each in self._state.decisions.items()

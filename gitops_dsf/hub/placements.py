@@ -196,9 +196,10 @@ def clusters_by_placement(pages: Iterable[objects.PlacementDecision]) -> dict[st
 
 
 def decision_of(
-    *, namespace: str, name: str, placement: str, clusters: Iterable[str]
+    *, namespace: str, placement: str, clusters: Iterable[str], name: str = ""
 ) -> objects.PlacementDecision:
-    """Reads one page of a decision."""
+    """One page of a decision, by default the first."""
     labels = {PLACEMENT_LABEL: placement} if placement else {}
     status = objects.PlacementDecisionStatus(tuple(objects.ClusterDecision(each) for each in clusters))
+    name = name or f"{placement}-decision-0"
     return objects.PlacementDecision(Metadata(name, namespace, labels=labels), status)

@@ -107,7 +107,5 @@ def _following(state: HubState, moves: Mapping[str, Move]) -> HubState:
             for cluster in page.cluster_names
         }
         clusters = sorted(before - {move.source} | {move.target})
-        kept.append(
-            decision_of(namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=clusters)
-        )
+        kept.append(decision_of(namespace=namespace, placement=name, clusters=clusters))
     return state.deciding(kept)

@@ -219,4 +219,4 @@ def _pages(replay: PacedReplay) -> Any:
     for each, members in zip(replay._contests, replay._table.members, strict=True):
         clusters = [name for name, chosen in zip(replay._table.names, members, strict=True) if chosen]
         name = each.key.partition("/")[2]
-        yield decision_of(namespace="ns", name=f"{name}-decision-0", placement=name, clusters=clusters)
+        yield decision_of(namespace="ns", placement=name, clusters=clusters)

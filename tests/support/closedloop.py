@@ -263,7 +263,7 @@ def hub_of(capacities: Mapping[str, float], placed: Mapping[str, str]) -> HubSta
 
 def _pages(placed: Mapping[str, str]) -> Iterator[PlacementDecision]:
     for name, cluster in placed.items():
-        yield decision_of(namespace="ns", name=f"{name}-decision-0", placement=name, clusters=[cluster])
+        yield decision_of(namespace="ns", placement=name, clusters=[cluster])
 
 
 def _documents(capacities: Mapping[str, float], names: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -69,8 +69,9 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     path, placement = PLACEMENTS.within(view.argocd_namespace).path, msgspec.json.Decoder(Placement)
     listed = await api.listed(path, placement.decode)
     placements = [item for item in listed if item.metadata.name in names]
-    for resource in sorted(_read(placements, view) - known):
-        scores[resource] = dict(view.scores.of(resource))
+    for read in map(resources_read, placements):
+        for resource in sorted((set(view.scores.columns) if read is None else read) - scores.keys()):
+            scores[resource] = dict(view.scores.of(resource))
     sets, bindings = await api.sets_and_bindings(view.argocd_namespace)
     # In a thread, because thousands of clusters take a while, and leadership must be renewed.
     state = await asyncio.to_thread(
@@ -83,14 +84,6 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
         scores=scores,
     )
     return Facts(state=state, now=now, commit=await _commit(api, view.argocd_namespace))
-
-
-def _read(placements: Iterable[Placement], view: HubView) -> set[str]:
-    found: set[str] = set()
-    for item in placements:
-        read = resources_read(item)
-        found |= set(view.scores.columns) if read is None else read
-    return found
 
 
 async def _commit(api: HubApi, namespace: str) -> str:
@@ -122,11 +115,7 @@ def filled(
     ]
     if before:
         # One page holds any number of clusters here.
-        old.append(
-            decision_of(
-                namespace=namespace, name=f"{name}-decision-1", placement=name, clusters=sorted(before)
-            )
-        )
+        old.append(decision_of(namespace=namespace, placement=name, clusters=sorted(before)))
     verdict = simulate_placement(placement, state=facts.state.deciding(old), now=facts.now)
     subjects = [*record.joined, *record.left] or sorted(after)
     values = dict(_values(verdict, _followed(verdict, subjects, after)))

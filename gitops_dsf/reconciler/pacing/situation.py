@@ -103,11 +103,7 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
     pages = []
     for key, clusters in sorted(inputs.decided.items()):
         namespace, _, name = key.partition("/")
-        pages.append(
-            decision_of(
-                namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=sorted(clusters)
-            )
-        )
+        pages.append(decision_of(namespace=namespace, placement=name, clusters=sorted(clusters)))
     namespaces = {key.partition("/")[0] for key in inputs.paced}
     state = HubState.of(
         clusters=inputs.clusters.values(),

@@ -69,7 +69,7 @@ class Scene:
             for name, values in {**self.scores, **scores}.items()
         }
         state = replace(_hub(lost), placements={("ns", "a"): placement}).deciding(
-            [decision_of(namespace="ns", name="a-decision-0", placement="a", clusters=self.decided)]
+            [decision_of(namespace="ns", placement="a", clusters=self.decided)]
         )
         moves = {name: score_of(values) for name, values in items.items()}
         found = simulate(state.scoring({"r": published, MOVES_SCORE: moves}), KEY, MOMENT)
