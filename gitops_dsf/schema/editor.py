@@ -48,9 +48,8 @@ def bundle() -> str:
         schema = kind_schema(*key)
         del schema["$schema"]
         definitions |= schema.pop("$defs")
-        choices.append(
-            {"if": {"required": ["kind"], "properties": {"kind": {"const": key[1]}}}, "then": schema}
-        )
+        is_kind = {"required": ["kind"], "properties": {"kind": {"const": key[1]}}}
+        choices.append({"if": is_kind, "then": schema})
     whole = {
         "$schema": DRAFT,
         "title": "Document of a fleet repository",
@@ -95,11 +94,8 @@ def _definition(name: str, schema: Schema) -> Schema:
 
 
 def _field(schema: Schema) -> Schema:
-    return {
-        key: value
-        for key, value in schema.items()
-        if key != "title" and not (key == "default" and value is None)
-    }
+    shown = (item for item in schema.items() if item[0] != "title" and item != ("default", None))
+    return dict(shown)
 
 
 _BESIDES: Final[dict[str, Schema]] = {

@@ -171,10 +171,8 @@ class ApplicationSource(Authored):
     @classmethod
     def _is_a_url(cls, url: str) -> str:
         if misleads_git(url):
-            raise ValueError(
-                f"{url} would start a program or be taken for an option by git: write"
-                " https://host/owner/repository.git or git@host:owner/repository.git"
-            )
+            write = "write https://host/owner/repository.git or git@host:owner/repository.git"
+            raise ValueError(f"{url} would start a program or be taken for an option by git: {write}")
         return url
 
 

@@ -114,10 +114,9 @@ class LabelSelector(Authored):
     @property
     def compiled(self) -> Selector:
         """The compiled selector. What Kubernetes would reject is reported by separate rules."""
-        terms = (
-            HubRequirement(term.key, term.operator, tuple(term.values)) for term in self.match_expressions
-        )
-        return Selector.of(self.match_labels, terms)
+        terms = self.match_expressions
+        compiled = (HubRequirement(each.key, each.operator, tuple(each.values)) for each in terms)
+        return Selector.of(self.match_labels, compiled)
 
     def matches(self, labels: Labels) -> bool:
         return self.compiled.matches(labels)

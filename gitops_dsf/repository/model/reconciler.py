@@ -129,10 +129,8 @@ class Proposals(Authored):
     @model_validator(mode="after")
     def _a_forge_has_a_kind(self) -> Self:
         if self.forge_url is not None and self.forge == "None":
-            raise ValueError(
-                "forgeURL names the API of a forge, but forge is None: write forge: GitHub, GitLab or Gitea,"
-                " or leave forgeURL out"
-            )
+            write = "write forge: GitHub, GitLab or Gitea, or leave forgeURL out"
+            raise ValueError(f"forgeURL names the API of a forge, but forge is None: {write}")
         return self
 
 

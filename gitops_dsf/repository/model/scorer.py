@@ -326,12 +326,9 @@ class DynamicScorerSpec(Ruled):
         try:
             handler(data)
         except ValidationError as error:
-            errors = [
-                InitErrorDetails(
-                    type=item["type"], loc=item["loc"], input=item["input"], ctx=item.get("ctx", {})
-                )
-                for item in error.errors(include_url=False)
-            ]
+            for item in error.errors(include_url=False):
+                kind, place, ctx = item["type"], item["loc"], item.get("ctx", {})
+                errors.append(InitErrorDetails(type=kind, loc=place, input=item["input"], ctx=ctx))
         errors += [InitErrorDetails(type="missing", loc=(name,), input=data) for name in missing]
         raise ValidationError.from_exception_data(cls.__name__, errors)
 

@@ -48,8 +48,7 @@ class _Peer:
     def sent(self) -> Iterator[tuple[Credential, Sent]]:
         """The credentials that it receives."""
         for item in self.credentials:
-            found = destination(item, self.section, self.url)
-            if found is not None:
+            if (found := destination(item, self.section, self.url)) is not None:
                 yield item, found
 
     def title_of(self, item: Credential) -> str:
@@ -57,7 +56,6 @@ class _Peer:
         return f"{self.title}.{dotted(item.path[:-1])}"
 
     def at(self, *path: str | int) -> Position:
-        """A position below the peer's own."""
         return self.document.at((*self.path, *path))
 
 
@@ -156,10 +154,8 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
         for item, may in sent_by_hub(scorer, context.settings):
             own = item.kind is Kind.CLIENT_SECRET or item.host == api
             if not may and not is_metadata(item.host) and not own:
-                message = (
-                    f"the reconciler sends {item.host} no credentials of scoring.auth: the scoring API is at"
-                    " another host, and nobody allowed this one"
-                )
+                why = "the scoring API is at another host, and nobody allowed this one"
+                message = f"the reconciler sends {item.host} no credentials of scoring.auth: {why}"
                 position = scorer.declared.at("spec", "configURL")
                 yield codes.TOKEN_OUTSIDE.at(position, message, _ALLOW.format(host=item.host))
                 break
@@ -246,10 +242,8 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
     """A cloud's metadata service gives credentials of the node to every process there."""
     for url, position in _called(context):
         if is_metadata(host_of(url)):
-            message = (
-                f"{host_of(url)} is a link-local address or a cloud's metadata service, which is no metric"
-                " source, scoring API or token server"
-            )
+            other = "which is no metric source, scoring API or token server"
+            message = f"{host_of(url)} is a link-local address or a cloud's metadata service, {other}"
             yield codes.METADATA_HOST.at(position(), message, "write the name of the service")
 
 

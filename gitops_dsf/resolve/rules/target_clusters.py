@@ -65,8 +65,7 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
         rules = item.value.spec.placement
         known = all(map(context.inventory.knows_set, rules.cluster_sets))
         if known and not eligible(context, item):
-            name = "clusterSelector" if rules.cluster_selector is not None else "clusterSets"
-            path = ("spec", "placement", name)
+            path = ("spec", "placement", "clusterSelector" if rules.cluster_selector else "clusterSets")
             position = item.document.key_at(path) if item.document.has(path) else item.position
             message = f"no cluster of the inventory is eligible for {item.name}"
             hint = f"correct the labels or the sets{IF_MEANT[context.unmatched]}"

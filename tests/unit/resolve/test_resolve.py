@@ -155,28 +155,6 @@ def test_masks_keep_scores_off_clusters(written: str, off: str) -> None:
     assert found == {name: () if name in off.split() else ("cpu",) for name in ("e1", "e2", "p1")}
 
 
-@pytest.mark.parametrize(
-    ("selector", "clusters"),
-    [
-        ("{}", "e1 e2 p1"),
-        ("{matchLabels: {env: edge}}", "e1 e2"),
-        ("{matchExpressions: [{key: env, operator: NotIn, values: [edge]}]}", "p1"),
-        ("{matchExpressions: [{key: zone, operator: DoesNotExist}]}", "e1 e2 p1"),
-        ("{matchLabels: {env: edge}, matchExpressions: [{key: env, operator: In, values: [prod]}]}", ""),
-    ],
-)
-def test_selectors_choose_clusters(selector: str, clusters: str) -> None:
-    settings = BASE["gitops-dsf.yaml"].replace("spec: {", "spec: {allowUnmatchedSelectors: true, ")
-    found = resolved(scorers=below(f"clusterSelector: {selector}"), clusters=FLEET, settings=settings)
-    assert [cluster for cluster, names in found.targets.items() if names] == clusters.split()
-
-
-def test_a_suspended_scorer_is_there_and_runs_nowhere() -> None:
-    found = resolved(scorers=below("suspend: true"), clusters=FLEET)
-    assert [item.spec.suspend for item in found.scorers] == [True]
-    assert set(found.targets.values()) == {()}
-
-
 def test_two_scored_placements_of_one_name_are_two_objects_in_two_namespaces() -> None:
     texts = [
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\n"

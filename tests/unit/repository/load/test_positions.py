@@ -15,27 +15,6 @@ def only(text: str) -> Document:
     return loaded.documents[-1]
 
 
-def line_column(document: Document, *path: str | int) -> tuple[int, int]:
-    position = document.at(path)
-    return position.line, position.column
-
-
-def test_a_path_is_the_place_of_its_value() -> None:
-    document = only("a:\n  b:\n  - x\n  - c: z\n")
-    assert line_column(document, "a", "b", 1, "c") == (4, 8)
-    assert document.key_at(("a", "b")).column == 3
-
-
-def test_a_missing_path_is_the_key_of_the_nearest_parent() -> None:
-    document = only("a:\n  b:\n    c: 1\n")
-    assert line_column(document, "a", "b", "d", "e") == (2, 3)
-    assert not document.has(("a", "b", "d"))
-
-
-def test_lines_count_from_the_start_of_the_file() -> None:
-    assert line_column(only("a: 1\n---\n# comment\nb: 2\n"), "b") == (4, 4)
-
-
 def test_a_broken_document_after_dots_does_not_hide_the_one_before() -> None:
     loaded = load_text("a: 1\n...\n: [\n", file="f.yaml")
     assert loaded.documents[0].at(("a",)).column == 4
