@@ -38,14 +38,10 @@ class Stored:
     shared: bool = False
     """Whether another program writes its items too."""
 
-    @property
-    def owned(self) -> bool:
-        """Whether the label says that a gitops-dsf agent or the hub scorer writes this object."""
-        return self.labels.get(MANAGED_BY_LABEL) == AGENT_MANAGER
-
     def owned_by(self, *, hub_scorer: bool) -> bool:
         """Whether the labels say that the hub scorer writes this object, or else an agent."""
-        return self.owned and (self.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB) is hub_scorer
+        ours = self.labels.get(MANAGED_BY_LABEL) == AGENT_MANAGER
+        return ours and (self.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB) is hub_scorer
 
 
 class ScoreStore(Protocol):

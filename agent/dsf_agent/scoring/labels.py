@@ -86,17 +86,9 @@ class LabelSets:
         known = list(map(self._before.get, metrics))
         found = self._completed(metrics, known)
         if len(self._now) < MAX_KEPT:
-            sizes = list(map(len, metrics))
-            if max(sizes, default=0) <= MAX_KEPT_BYTES:
-                self._now.update(zip(metrics, found, strict=True))
-                self.kept_bytes += sum(sizes)
-            else:
-                self._now |= {
-                    metric: one
-                    for metric, one in zip(metrics, found, strict=True)
-                    if len(metric) <= MAX_KEPT_BYTES
-                }
-                self.kept_bytes += sum(size for size in sizes if size <= MAX_KEPT_BYTES)
+            kept = {key: one for key, one in zip(metrics, found, strict=True) if len(key) <= MAX_KEPT_BYTES}
+            self._now |= kept
+            self.kept_bytes += sum(map(len, kept))
         return found
 
     def _completed(self, metrics: Sequence[bytes], known: Sequence[LabelSet | None]) -> list[LabelSet]:

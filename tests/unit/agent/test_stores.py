@@ -76,4 +76,4 @@ async def test_an_invalid_file_is_replaced_and_hides_no_other(tmp_path: Path, co
     await store.write("s", scorer="n", values={"a": 1}, valid_until=2e9)
     found = await _read(store, "s")
     assert found is not None
-    assert (found.values, found.owned) == ({"a": 1}, True)
+    assert (found.values, found.owned_by(hub_scorer=False)) == ({"a": 1}, True)
