@@ -81,6 +81,11 @@ class GitFleet:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yamlfast.dump(*map(dict, documents)))
 
+    def reverse_scores(self, **more: Any) -> None:
+        """Lower is better from now on."""
+        scale = {**RANGE, "outputMin": 100, "outputMax": 1, **more}
+        self.write("scorers/cpu.yaml", scorer("cpu", scoreRange=scale))
+
     def git(self, *arguments: str) -> str:
         done = subprocess.run(
             ["git", "-c", "protocol.file.allow=always", *arguments],

@@ -12,9 +12,7 @@ from tests.integration.preview.gitfleet import GitFleet, Run, application, clust
 
 
 def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.write(
-        "scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1})
-    )
+    fleet.reverse_scores()
     text = run.shown(fleet, "--scores", scores, "-o", "markdown")
     assert text.startswith(f"{MARKER}\n### gitops-dsf preview\n")
     assert "- **1 application moves**" in text
@@ -48,9 +46,7 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
         "scorers/many.yaml",
         *(scorer(f"scorer-{number:03}", query=query.replace("avg", "max")) for number in range(20)),
     )
-    fleet.write(
-        "scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1})
-    )
+    fleet.reverse_scores()
     fleet.write(
         "apps/many.yaml", *(application(f"application-{number:03}", count=19) for number in range(count))
     )

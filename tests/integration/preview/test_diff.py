@@ -10,7 +10,6 @@ from gitops_dsf.hub.scores import score_of
 from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, save, scorer, snapshot
 
 EVERYTHING = '{__name__=~".+"}'
-LOWER_IS_BETTER = {"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}
 
 
 def test_nothing_changed(fleet: GitFleet, scores: Path, run: Run) -> None:
@@ -22,7 +21,7 @@ def test_nothing_changed(fleet: GitFleet, scores: Path, run: Run) -> None:
 
 
 def test_a_new_range_moves_the_application_by_its_raw_scores(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=LOWER_IS_BETTER))
+    fleet.reverse_scores()
     found = run.compared(fleet, "--scores", scores, "--exit-code", code=1)
     # raw 90, 60, 20 -> 100 - 0.99 raw, floored
     [move] = found["moves"]
@@ -172,14 +171,14 @@ def test_without_decisions_the_base_settles_before_the_change_is_judged(
     fleet.write("apps/guestbook.yaml", application("guestbook", stickiness=20))
     fleet.commit("sticky")
     where = save(snapshot(raw={"eu-1": 80.0, "eu-2": 70.0, "us-1": 0.0}, decided={}), tmp_path / "hub")
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=LOWER_IS_BETTER | {"outputMax": 70}))
+    fleet.reverse_scores(outputMax=70)
     found = run.compared(fleet, "--scores", where)
     # 76 against us-1's 100: more than 20 points, so it moves although it would stick to eu-1.
     [move] = found["moves"]
     leaving = {term["name"]: (term["before"], term["after"]) for term in move["scores"][0]["terms"]}
     assert leaving["Steady"] == (100, 100)
     assert found["pending"] == []
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=LOWER_IS_BETTER | {"outputMax": 80}))
+    fleet.reverse_scores(outputMax=80)
     # 84 against 100: within the stickiness.
     assert run.compared(fleet, "--scores", where)["moves"] == []
 

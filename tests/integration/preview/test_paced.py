@@ -23,14 +23,13 @@ from tests.integration.preview.gitfleet import (
 )
 
 DEMAND = 2
-REVERSED = {"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}
 RAW = {"c1": 60.0, "c2": 38.0, "c3": 42.0, "c4": 45.0}
 """Where c1 is the best, and with the scores reversed as in the case of the herd."""
 
 
 def reversed_scores(fleet: GitFleet, folder: Path) -> Path:
     """Reverses the scores in the working tree. The hub has all applications on the best cluster."""
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=REVERSED))
+    fleet.reverse_scores()
     return save(snapshot(raw=RAW, decided={name: ["c1"] for name in NAMES}), folder)
 
 

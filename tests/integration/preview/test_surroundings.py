@@ -8,7 +8,6 @@ import yaml
 
 from gitops_dsf.hub.placements import decision_of
 from tests.integration.preview.gitfleet import (
-    RANGE,
     RAW,
     SET,
     GitFleet,
@@ -108,17 +107,13 @@ def follower(name: str, ref: str) -> dict[str, Any]:
     return found
 
 
-def lower_is_better() -> dict[str, Any]:
-    return scorer("cpu", scoreRange={**RANGE, "outputMin": 100, "outputMax": 1})
-
-
 def test_a_shared_decision_moves_every_application_that_follows_it(
     fleet: GitFleet, scores: Path, run: Run
 ) -> None:
     followers = (follower(name, "frontends") for name in ("web", "shop"))
     fleet.write("apps/shared.yaml", placement("frontends"), *followers)
     fleet.commit("shared")
-    fleet.write("scorers/cpu.yaml", lower_is_better())
+    fleet.reverse_scores()
     found = run.compared(fleet, "--scores", scores)
     assert [(move["application"], move["followers"], move["to"]) for move in found["moves"]] == [
         ("argocd/frontends", ["shop", "web"], ["us-1"]),
@@ -132,7 +127,7 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
 def test_a_decision_for_other_consumers_is_no_application(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
     fleet.commit("training")
-    fleet.write("scorers/cpu.yaml", lower_is_better())
+    fleet.reverse_scores()
     text = run.shown(fleet, "--scores", scores)
     assert "| `kueue-system/training` | eu-1 | us-1 |" in text
     assert "- **1 application moves, 1 decision for other consumers changes**\n" in text

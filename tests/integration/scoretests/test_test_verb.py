@@ -134,13 +134,11 @@ def test_without_results_scores_expire(fleet: Path) -> None:
     given = {"series": [series("50 _x30")]}
     assert failures(fleet, given, scores(("15m", 50), ("15m1s", "Expired"))) == []
     (failure,) = failures(fleet, given, scores(("20m", 50)))
-    assert (failure["got"], failure["reasons"]) == (
-        "Expired",
-        [
-            "last written at 0s: 50; it expired at 15m",
-            "from 1m on the runs give no result, so nothing new is published",
-        ],
-    )
+    assert failure["got"] == "Expired"
+    assert failure["reasons"] == [
+        "last written at 0s: 50; it expired at 15m",
+        "from 1m on the runs give no result, so nothing new is published",
+    ]
 
 
 def without_applications(fleet: Path) -> None:
@@ -196,15 +194,10 @@ def test_a_wrong_decision_is_explained_for_both_clusters(fleet: Path) -> None:
     given = {"scores": [{**CPU, "cluster": EU, "value": 90}, {**CPU, "cluster": NORTH, "value": 50}]}
     assert failures(fleet, given, guestbook(EU)) == []
     (failure,) = failures(fleet, given, guestbook(NORTH))
-    assert (failure["subject"], failure["expected"], failure["got"]) == (
-        "decision of argocd/guestbook at 0s",
-        NORTH,
-        EU,
-    )
-    assert [(each["cluster"], each["selected"]) for each in failure["explanations"]] == [
-        (NORTH, False),
-        (EU, True),
-    ]
+    told = (failure["subject"], failure["expected"], failure["got"])
+    assert told == ("decision of argocd/guestbook at 0s", NORTH, EU)
+    explained = [(each["cluster"], each["selected"]) for each in failure["explanations"]]
+    assert explained == [(NORTH, False), (EU, True)]
     assert failure["explanations"][0]["margin"] == 200
 
 
@@ -224,22 +217,13 @@ def test_moves_are_counted_from_the_given_decision(fleet: Path) -> None:
     later = {**guestbook(NORTH, at="15m"), **moves(1, until="5m")}
     assert failures(fleet, given, later) == []
     (failure,) = failures(fleet, given, moves(0))
-    assert (failure["got"], failure["reasons"]) == (
-        "2",
-        ["at 0s: eu-north-1", "at 0s: eu-west-1", "at 11m: eu-north-1"],
-    )
+    history = ["at 0s: eu-north-1", "at 0s: eu-west-1", "at 11m: eu-north-1"]
+    assert (failure["got"], failure["reasons"]) == ("2", history)
 
 
 def test_given_clusters_are_the_only_ones(fleet: Path) -> None:
-    given = {
-        "clusters": [
-            {
-                "name": "mine",
-                "labels": {"cluster.open-cluster-management.io/clusterset": "fleet", "env": "prod"},
-            },
-            {"name": "us-east-1"},
-        ]
-    }
+    labels = {"cluster.open-cluster-management.io/clusterset": "fleet", "env": "prod"}
+    given = {"clusters": [{"name": "mine", "labels": labels}, {"name": "us-east-1"}]}
     assert failures(fleet, given, guestbook("mine")) == []
     (failure,) = failures(fleet, given, guestbook("us-east-1"))
     assert [each["cluster"] for each in failure["explanations"]] == ["us-east-1", "mine"]
@@ -379,10 +363,16 @@ def test_metrics_of_another_name_than_the_query_asks_for(
 GOT = ("{} 4.0E+01", '{a="b"} 5E+01, {a="c"} 6E+01', "nil", '{a="b"} NaN, {} 7.1E+01')
 
 
-def test_text_names_every_test_and_counts_them(fleet: Path) -> None:
+@pytest.fixture
+def two(fleet: Path) -> Path:
+    """A test that passes, and one that does not."""
     write(fleet, {"series": [series("50")]}, scores(("0s", 50)), name="good")
-    write(fleet, {"series": [series("50")]}, scores(("0s", 51)), name="bad")
-    done = gitops_dsf("test", "fleet", cwd=fleet.parent)
+    write(fleet, {"series": [series("50")]}, scores(("0s", 51), ("1s", 52)), name="bad")
+    return fleet
+
+
+def test_text_names_every_test_and_counts_them(two: Path) -> None:
+    done = gitops_dsf("test", "fleet", cwd=two.parent)
     assert done.returncode == 1
     assert done.stdout == (
         "FAILED  bad  (fleet/tests/bad.yaml:4:9)\n"
@@ -391,17 +381,20 @@ def test_text_names_every_test_and_counts_them(fleet: Path) -> None:
         "      got:      50\n"
         "      last written at 0s: 50\n"
         "      from 0s on the runs give 50 (raw score 50)\n"
+        "    fleet/tests/bad.yaml:20:14: score cpu-headroom on eu-west-1 at 1s\n"
+        "      expected: 52\n"
+        "      got:      50\n"
+        "      last written at 0s: 50\n"
+        "      from 0s on the runs give 50 (raw score 50)\n"
         "ok      good  (fleet/tests/good.yaml:4:9)\n"
         "1 test passed, 1 test failed\n"
     )
 
 
-def test_tests_are_selected_by_name(fleet: Path) -> None:
-    write(fleet, {"series": [series("50")]}, scores(("0s", 50)), name="good")
-    write(fleet, {"series": [series("50")]}, scores(("0s", 51)), name="bad")
-    assert gitops_dsf("test", "--name", "go*", cwd=fleet).returncode == 0
-    assert gitops_dsf("test", "--name", "b?d", "--name", "good", cwd=fleet).returncode == 1
-    none = gitops_dsf("test", "--name", "other", cwd=fleet)
+def test_tests_are_selected_by_name(two: Path) -> None:
+    assert gitops_dsf("test", "--name", "go*", cwd=two).returncode == 0
+    assert gitops_dsf("test", "--name", "b?d", "--name", "good", cwd=two).returncode == 1
+    none = gitops_dsf("test", "--name", "other", cwd=two)
     assert (none.returncode, none.stdout) == (2, "")
     assert "no test is called other; tests here: bad, good" in none.stderr
 
@@ -419,10 +412,8 @@ def test_nothing_runs_in_a_repository_with_errors(fleet: Path) -> None:
     assert done.stderr.endswith("1 error, 0 warnings in 1 file; no test was run\n")
 
 
-def test_junit_holds_every_test_and_its_failures(fleet: Path) -> None:
-    write(fleet, {"series": [series("50")]}, scores(("0s", 50)), name="good")
-    write(fleet, {"series": [series("50")]}, scores(("0s", 51), ("0s", 52)), name="bad")
-    done = gitops_dsf("test", "-o", "junit", cwd=fleet)
+def test_junit_holds_every_test_and_its_failures(two: Path) -> None:
+    done = gitops_dsf("test", "-o", "junit", cwd=two)
     assert done.returncode == 1
     root = ET.fromstring(done.stdout)  # noqa: S314 - written here
     suite = root.find("testsuite")
