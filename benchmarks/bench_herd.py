@@ -21,7 +21,7 @@ from gitops_dsf.pacing.admit import Situation, admit
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.repository.model.reconciler import Pace
-from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, Outcome, fleet, herd, hub_of
+from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, Outcome, fleet, hub_of
 
 PACE = Pace(concurrent=2, arrivals_per_cluster=1, settle_seconds=DELAY + RANGE, cooldown_seconds=0)
 HALF, LOST, JOINED, END = HOUR // 2, 5 * HOUR // 2, 9 * HOUR // 2, 13 * HOUR // 2
@@ -43,7 +43,7 @@ WIDE = (3500, 1000)
 
 
 def main() -> int:
-    return shown((*in_a_loop(), *the_case_of_twenty(), *in_a_wide_fleet()))
+    return shown((*in_a_loop(), *in_a_wide_fleet()))
 
 
 def in_a_loop() -> Iterator[Figure]:
@@ -73,19 +73,6 @@ def _outcome(what: str, found: Outcome) -> Iterator[Figure]:
     yield Figure(f"{what}: worst overload", found.overload, None, "%")
     for event, span in SPANS.items():
         yield Figure(f"{what}: settled after {event}", found.settled(*span), None, "s")
-
-
-def the_case_of_twenty() -> Iterator[Figure]:
-    found = Loop(herd(), pace=PACE).run()
-    even = sum(found.free.values()) / len(found.free)
-    yield Figure(
-        "20 applications on the worst of 4 clusters: farthest from even at the end",
-        max(abs(free - even) for free in found.free.values()),
-        10,
-        "points",
-        f"{len(found.moves)} moves",
-    )
-    yield Figure("the same: most moves under way", found.under_way, PACE.concurrent)
 
 
 def in_a_wide_fleet() -> Iterator[Figure]:

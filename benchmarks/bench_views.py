@@ -103,10 +103,7 @@ def repository(scale: float, repeats: int) -> Iterator[Figure]:
 
 def hub(scale: float, repeats: int) -> Iterator[Figure]:
     clusters = int(CLUSTERS * scale)
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        wide_hub(clusters, HUB_SCORERS, HUB_APPLICATIONS) as wide,
-    ):
+    with tempfile.TemporaryDirectory() as scratch, wide_hub(clusters, HUB_SCORERS, HUB_APPLICATIONS) as wide:
         file = kubeconfig(Path(scratch) / "kubeconfig", server=wide.url)
         status = [*PROGRAM, "status", "--kubeconfig", str(file)]
         cost = best(status, repeats=repeats)

@@ -156,13 +156,7 @@ class Stage:
     """Owns the running programs within its ExitStack. One thread uses it; servers have their own."""
 
     def __init__(
-        self,
-        *,
-        folder: Path,
-        pace: Pace,
-        stop: Stop,
-        loads: dict[str, ClusterLoad],
-        stack: ExitStack,
+        self, *, folder: Path, pace: Pace, stop: Stop, loads: dict[str, ClusterLoad], stack: ExitStack
     ) -> None:
         self.folder = folder
         self.pace = pace

@@ -328,10 +328,7 @@ def _expired(contest: Contest, columns: ScoreColumns) -> Iterator[Lapse]:
     for resource, cluster, track in tracks_of(contest, columns.tracks, contest.candidates):
         for until, renewed in track.expiries:
             yield Lapse(
-                resource=resource,
-                cluster=cluster,
-                noticed=math.nextafter(until, math.inf),
-                renewed=renewed,
+                resource=resource, cluster=cluster, noticed=math.nextafter(until, math.inf), renewed=renewed
             )
 
 

@@ -72,12 +72,7 @@ def run(
     stepwise = [item for item in contests.values() if item.special and not item.undecided]
     columns = ScoreColumns(tracks=tracks, grid=grid)
     lines = {
-        item.key: decide(
-            item,
-            columns=columns,
-            found=lapses(item, tracks, grid=grid),
-            steady=item.steady,
-        )
+        item.key: decide(item, columns=columns, found=lapses(item, tracks, grid=grid), steady=item.steady)
         for item in at_once
         if not stop()
     }

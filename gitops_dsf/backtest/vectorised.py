@@ -234,12 +234,7 @@ class _Fold:
 
 
 def decide(
-    contest: Contest,
-    *,
-    columns: ScoreColumns,
-    found: Sequence[Lapse],
-    multiplier: int = 1,
-    steady: int,
+    contest: Contest, *, columns: ScoreColumns, found: Sequence[Lapse], multiplier: int = 1, steady: int
 ) -> DecisionLine:
     """All decisions of one Placement."""
     decided: list[Decided] = []

@@ -122,11 +122,7 @@ def _base(args: argparse.Namespace) -> tuple[FleetVersion | None, str]:
 
 
 def _feed(
-    args: argparse.Namespace,
-    head: FleetVersion,
-    builder: BacktestBuilder,
-    step: Step,
-    read_until: float,
+    args: argparse.Namespace, head: FleetVersion, builder: BacktestBuilder, step: Step, read_until: float
 ) -> list[str]:
     """Reads the history of a store into the builder. Returns what the store warned of."""
     try:

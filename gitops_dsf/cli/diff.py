@@ -111,11 +111,7 @@ def _preview(args: argparse.Namespace, base: Base, before: _Side, after: _Side) 
     comparison = None
     if after.fleet is not None and (before.fleet is not None or before.absent):
         comparison = compare(
-            before.fleet,
-            after.fleet,
-            data,
-            rescored_percent=args.warn_rescored,
-            close_points=args.warn_close,
+            before.fleet, after.fleet, data, rescored_percent=args.warn_rescored, close_points=args.warn_close
         )
     foreign = _foreign(before, after)
     preview = Preview(

@@ -23,13 +23,7 @@ from gitops_dsf.views.preview.fleet import (
     typed_placements,
 )
 from gitops_dsf.views.preview.maintenance import open_windows, window_text
-from gitops_dsf.views.preview.paced import (
-    is_paced,
-    move_text,
-    paced_waves,
-    wave_lines,
-    wished_move,
-)
+from gitops_dsf.views.preview.paced import is_paced, move_text, paced_waves, wave_lines, wished_move
 from gitops_dsf.views.status.queue import queue_view
 from gitops_dsf.wording import names_text, plural
 
@@ -46,9 +40,7 @@ def run(args: argparse.Namespace) -> int:
         return _paced(fleet, args)
     keys = [placement_key(fleet, args.placement)] if args.placement else list(fleet.placements)
     data = read_hub_data(args, resources=resources_ranked([fleet], keys))
-    state = hub_state(
-        fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only=frozenset(keys)
-    )
+    state = hub_state(fleet, data.snapshot, only=frozenset(keys))
     verdicts = [simulate(state, key, data.now) for key in keys]
     if args.output == "json":
         sys.stdout.write(json_text(_verdicts(verdicts, data)))
@@ -72,7 +64,7 @@ def _paced(fleet: FleetVersion, args: argparse.Namespace) -> int:
     data = read_hub_data(args, resources=resources_ranked([fleet]), moves_in=spec.hub_namespace)
     if data.snapshot is None:
         raise UsageError(f"--paced: {data.missing}")
-    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions)
+    state = hub_state(fleet, data.snapshot)
     found = paced_waves(fleet, state, stored_moves(data.snapshot).ledger, now=data.now)
     windows = open_windows(fleet, state, data.now)
     if args.output == "json":
@@ -115,9 +107,7 @@ def explain_placement(args: argparse.Namespace) -> int:
     key = placement_key(fleet, args.subject)
     moves_in = fleet.resolved.repository.spec.hub_namespace if is_paced(fleet, key) else None
     data = read_hub_data(args, resources=resources_ranked([fleet], {key}), moves_in=moves_in)
-    state = hub_state(
-        fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key}
-    )
+    state = hub_state(fleet, data.snapshot, only={key})
     verdict = simulate(state, key, data.now)
     if args.cluster is None:
         pace = _pace(verdict, data) if moves_in is not None else None

@@ -81,7 +81,8 @@ class WritableHub(Hub):
     def apply(self, item: Object, *, force: bool, check: bool = False) -> Change:
         """Applies an object; `force` takes others' fields over, `check` is a dry run. Raises HubError."""
         metadata = item["metadata"]
-        kind = self.kind(*_group_and_version(item["apiVersion"]), kind=item["kind"])
+        group, _, version = item["apiVersion"].rpartition("/")
+        kind = self.kind(group, version, kind=item["kind"])
         if kind is None:
             raise HubError(
                 f"context {self.context}: the hub does not serve {item['kind']} of {item['apiVersion']}"
@@ -180,11 +181,6 @@ class WritableHub(Hub):
         except ApiError as error:
             kind = _NotFoundError if error.status == HTTPStatus.NOT_FOUND else HubError
             raise kind(f"context {self.context}: {error}") from error
-
-
-def _group_and_version(api_version: str) -> tuple[str, str]:
-    group, _, version = api_version.rpartition("/")
-    return group, version
 
 
 def _declared(text: bytes, item: Object) -> object:

@@ -82,7 +82,9 @@ class Uninstaller:
         for kind in FIRST:
             self._remove(kind, orphan=kind == APPLICATION_SET)
         if self.with_applications:
-            self._remove_generated()
+            # Argo CD then deletes their workloads.
+            self._found[APPLICATION] = self._generated()
+            self._remove(APPLICATION)
         for kind in ON_CLUSTERS:
             self._remove(kind)
         if seconds is not None and not self.hub.dry_run:
@@ -148,12 +150,8 @@ class Uninstaller:
         self._deleted.update(object_text(kind[1], item) for item in items)
         self._tell(kind, items)
 
-    def _remove_generated(self) -> None:
-        """Deletes the Applications that ApplicationSets generated. Argo CD then deletes their workloads."""
-        self._found[APPLICATION] = self._generated()
-        self._remove(APPLICATION)
-
     def _generated(self) -> list[Object]:
+        """The Applications that ApplicationSets generated."""
         served = self._served.get(APPLICATION)
         if served is None:
             return []

@@ -160,11 +160,7 @@ def satisfied_condition(
             f"All ManagedClusterSets [{sets}] have no member ManagedCluster",
         ),
         (status.code is Code.ERROR, "NotAllDecisionsScheduled", status.message),
-        (
-            selected == 0,
-            "NoManagedClusterMatched",
-            "No ManagedCluster matches any of the cluster predicate",
-        ),
+        (selected == 0, "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate"),
         (unscheduled != 0, "NotAllDecisionsScheduled", f"{unscheduled} cluster decisions unscheduled"),
     ):
         if applies:

@@ -247,14 +247,7 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
     sums = [0] * count
     for result in results:
         weight = result.weight
-        if None in result.values:
-            sums = [total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)]
-        else:
-            sums = [
-                total + value * weight
-                for total, value in zip(sums, result.values, strict=True)
-                if value is not None
-            ]
+        sums = [total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)]
     if sums and not -_INT64 <= min(sums) <= max(sums) < _INT64:
         sums = [(total + _INT64) % (2 * _INT64) - _INT64 for total in sums]
     return sums
@@ -265,14 +258,9 @@ def rank(
 ) -> Ranking:
     """Ranks by sum, then by name; clusters are in that order. Raises SchedulerPanic for a negative number."""
     sums = add_up(results, len(clusters))
-    order = sorted(
-        range(len(clusters)), key=sums.__getitem__, reverse=True
-    )  # a stable sort, so equal sums stay ordered by name
+    # A stable sort, so equal sums stay ordered by name.
+    order = sorted(range(len(clusters)), key=sums.__getitem__, reverse=True)
     if number_of_clusters is not None and number_of_clusters < 0:
         raise SchedulerPanic(f"runtime error: slice bounds out of range [:{number_of_clusters}]")
-    return Ranking(
-        clusters,
-        sums,
-        order,
-        len(clusters) if number_of_clusters is None else min(number_of_clusters, len(clusters)),
-    )
+    selected = len(clusters) if number_of_clusters is None else min(number_of_clusters, len(clusters))
+    return Ranking(clusters, sums, order, selected)

@@ -176,10 +176,13 @@ class HubState:
         A resource of a cluster that is no quantity counts as not reported.
         """
         ordered = tuple(sorted(clusters, key=lambda item: item.metadata.name))
+        bound: dict[str, list[str]] = {}
+        for namespace, name in sorted(bindings):
+            bound.setdefault(namespace, []).append(name)
         return cls(
             clusters=ordered,
             sets={item.metadata.name: item for item in sets},
-            bindings=_by_namespace(bindings),
+            bindings={namespace: tuple(names) for namespace, names in bound.items()},
             placements={(item.metadata.namespace or "", item.metadata.name): item for item in placements},
             decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions},
             scores=scores,
@@ -290,10 +293,3 @@ def _allocatable(cluster: ManagedCluster, resource: str) -> float | None:
         return None if value is None else quantity.from_json(value).approximate()
     except quantity.QuantityError:
         return None
-
-
-def _by_namespace(bindings: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for namespace, name in sorted(bindings):
-        found.setdefault(namespace, []).append(name)
-    return {namespace: tuple(names) for namespace, names in found.items()}

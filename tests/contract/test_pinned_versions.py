@@ -25,10 +25,7 @@ PAGES = sorted(
         *ROOT.glob("examples/**/*.md"),
     ]
 )
-PINS = {
-    "OCM": "open-cluster-management.io/ocm",
-    "Argo CD": "github.com/argoproj/argo-cd/v3",
-}
+PINS = {"OCM": "open-cluster-management.io/ocm", "Argo CD": "github.com/argoproj/argo-cd/v3"}
 OLDEST = {"OCM": ocm.MINIMUM, "Argo CD": argocd.MINIMUM}
 TESTED = re.compile(r"(OCM|Argo CD)[\s*]+v(\d+(?:\.\d+)+)")
 REQUIRED = re.compile(r"(OCM|Argo CD)[\s*]+(\d+(?:\.\d+)+)")

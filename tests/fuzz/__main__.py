@@ -76,9 +76,7 @@ def _started(name: str, folder: Path, *, end: float) -> Run:
     found.mkdir(parents=True)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [*_PROGRAM, name, "--child", str(end), folder],
-            stdout=log,
-            stderr=subprocess.STDOUT,
+            [*_PROGRAM, name, "--child", str(end), folder], stdout=log, stderr=subprocess.STDOUT
         )
     return Run(name=name, process=process, folder=folder)
 

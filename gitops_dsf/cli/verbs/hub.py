@@ -175,10 +175,7 @@ def reconcile(add: Arguments) -> None:
     add("--work-dir DIR", "where the shallow clone is kept (a temporary folder)")
 
 
-@verb(
-    "scorer",
-    "run, check or start a scoring API",
-)
+@verb("scorer", "run, check or start a scoring API")
 def scorer(add: Arguments) -> None:
     from dsf_scorer import command
 

@@ -211,11 +211,7 @@ class CelPredicates:
             value = program.eval(data={"managedCluster": view})
             kind = value.type()
             result = value.value() if kind in (cel.Type.BOOL, cel.Type.ERROR) else None
-        except (
-            RuntimeError,
-            TypeError,
-            UnicodeError,
-        ) as error:  # the evaluator failed, not the expression
+        except (RuntimeError, TypeError, UnicodeError) as error:  # the evaluator failed, not the expression
             raise CelUnsupported(str(error)) from error
         if self._unsupported is not None:
             raise CelUnsupported(self._unsupported)

@@ -348,7 +348,7 @@ class BacktestBuilder:
         number = min(max(0, math.ceil((begin - whole.start) / whole.step)), whole.count - 1)
         grid = Grid(start=whole.at(number), step=whole.step, count=whole.count - number)
         known = {key: item for key, item in side.placements.items() if key not in side.unknown}
-        state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
+        state = hub_state(side.fleet, self._snapshot, scores={}, decisions=(), only=known)
         written = side.fleet.resolved.repository.spec.pace
         return run(
             known.values(),

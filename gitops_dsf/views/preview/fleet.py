@@ -120,13 +120,16 @@ def hub_state(
     snapshot: Snapshot | None,
     *,
     scores: Scores | None = None,
-    decisions: Iterable[hub.PlacementDecision] = (),
+    decisions: Iterable[hub.PlacementDecision] | None = None,
     only: Collection[str] | None = None,
 ) -> HubState:
-    """What OCM would see after Argo CD applied the repository; of Placements `only` these. Scores, if given,
-    replace those of the snapshot. Raises PreviewError.
+    """What OCM would see after Argo CD applied the repository; of Placements `only` these. Scores and
+    decisions, if given, replace those of the snapshot. Raises PreviewError.
     """
-    found = (snapshot.scores if snapshot else {}) if scores is None else scores
+    if scores is None:
+        scores = snapshot.scores if snapshot else {}
+    if decisions is None:
+        decisions = snapshot.decisions if snapshot else ()
     placements = typed_placements(fleet, only).values()
     known = snapshot.clusters if snapshot else {}
     written = [_cluster(item, known.get(item.metadata.name)) for item in fleet.resolved.clusters]
@@ -142,7 +145,7 @@ def hub_state(
             bindings=bindings.union(snapshot.bindings if snapshot else ()),
             placements=placements if snapshot else map(without_score_predicates, placements),
             decisions=decisions,
-            scores=found,
+            scores=scores,
         )
 
 

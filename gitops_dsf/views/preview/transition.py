@@ -177,7 +177,7 @@ class Transition:
         """The hub with the Placements of the base; None without a base."""
         if self.base is None:
             return None
-        return hub_state(self.base, self.snapshot, decisions=self.snapshot.decisions)
+        return hub_state(self.base, self.snapshot)
 
     @cached_property
     def settled(self) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:

@@ -1,7 +1,6 @@
 """A small fleet in a git repository, and the state of its hub; and a herd: twenty applications on c1."""
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,7 @@ from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import files
 from tests.support import fleets, rendering, yamlfast
-from tests.support.commandline import gitops_dsf
+from tests.support.commandline import gitops_dsf, output_of
 
 SET = "cluster.open-cluster-management.io/clusterset"
 FLEET = {
@@ -87,15 +86,7 @@ class GitFleet:
         self.write("scorers/cpu.yaml", scorer("cpu", scoreRange=scale))
 
     def git(self, *arguments: str) -> str:
-        done = subprocess.run(
-            ["git", "-c", "protocol.file.allow=always", *arguments],
-            cwd=self.top,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, (arguments, done.stderr)
-        return done.stdout.strip()
+        return output_of("git", "-c", "protocol.file.allow=always", *arguments, cwd=self.top).strip()
 
     def allow_unmatched_selectors(self) -> None:
         self.write("gitops-dsf.yaml", settings(allowUnmatchedSelectors=True))

@@ -1,19 +1,17 @@
 """Which base is compared with, and that it is read from git objects alone."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.integration.preview.gitfleet import GitFleet, Run, application, scorer
+from tests.support.commandline import output_of
 
 
 def clone(origin: Path, target: Path, *arguments: str) -> None:
-    subprocess.run(
-        ["git", "clone", "--quiet", *arguments, origin.as_uri(), str(target)], check=True, capture_output=True
-    )
+    output_of("git", "clone", "--quiet", *arguments, origin.as_uri(), target)
 
 
 def state_of(fleet: GitFleet) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import pytest
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
 from tests.integration.sync.conftest import CLUSTER, SETTINGS, SOURCE, Repository
+from tests.support.commandline import program
 from tests.support.outputs import check_output
 from tests.support.pageserver import Answer, PageServer, says
 from tests.support.rendering import metric_source
@@ -460,14 +461,7 @@ LONG = {
 
 
 def verb(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", *arguments],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return program(sys.executable, "-m", "gitops_dsf", *arguments, cwd=root)
 
 
 def test_a_query_that_would_crash_the_parser_is_a_finding(repository: Repository) -> None:

@@ -7,7 +7,6 @@ what is not offered, engine limits, imports only where there is CEL.
 
 import gzip
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.resolve.rules.placements import cel_mistakes as check
+from tests.support.commandline import output_of
 from tests.unit.simulator.hub import ORACLE
 
 EXPRESSIONS = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))["expressions"]
@@ -129,10 +129,5 @@ def test_the_engine_is_imported_only_where_there_is_cel(tmp_path: Path) -> None:
     (tmp_path / "with" / "apps" / "raw.yaml").write_text(
         PLACEMENT + "            - \"'env' in managedCluster.metadata.labels\"\n"
     )
-    told = subprocess.run(
-        [sys.executable, "-c", SCRIPT, tmp_path / "without", tmp_path / "with"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
+    told = output_of(sys.executable, "-c", SCRIPT, tmp_path / "without", tmp_path / "with").splitlines()
     assert [line for line in told if line.startswith("0 ")] == ["0 False", "0 True"]

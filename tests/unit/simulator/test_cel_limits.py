@@ -11,9 +11,7 @@ from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker, Mistake
 from tests.unit.simulator.hub import cluster, score, viewed
 
 LONG = ",".join("abcdefgh" for _ in range(200))
-STATUS = {
-    "allocatable": {"cpu": "1500m"},
-}
+STATUS = {"allocatable": {"cpu": "1500m"}}
 CLAIMS = [{"name": "plain", "value": "7"}, {"name": "padded", "value": "7 "}]
 
 

@@ -10,12 +10,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, Placement, PlacementDecision
-from gitops_dsf.simulator import (
-    Code,
-    HubState,
-    Unsupported,
-    simulate,
-)
+from gitops_dsf.simulator import Code, HubState, Unsupported, simulate
 from gitops_dsf.simulator.cel import limits
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.lists import DEEPEST_JSON, parse_json

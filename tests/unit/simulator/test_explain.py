@@ -6,18 +6,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import explain, margins
-from tests.unit.simulator.hub import (
-    GROUP,
-    NOW,
-    cel,
-    cluster,
-    decision,
-    exact,
-    placement,
-    plain,
-    run,
-    score,
-)
+from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, exact, placement, plain, run, score
 
 SCORES = {"c1": 10, "c2": 20, "c3": 30}
 

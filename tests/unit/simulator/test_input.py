@@ -66,10 +66,7 @@ def test_an_object_twice() -> None:
     ("given", "message"),
     [
         *(
-            (
-                {"objects": each},
-                f"a list of Kubernetes objects as dicts, not {type(each).__name__}",
-            )
+            ({"objects": each}, f"a list of Kubernetes objects as dicts, not {type(each).__name__}")
             for each in (None, "text", {"kind": "Placement"}, 7)
         ),
         *(

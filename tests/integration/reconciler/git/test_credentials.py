@@ -7,7 +7,6 @@ import logging
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitserver import GitServer
+from tests.support.commandline import output_of
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
@@ -162,13 +162,8 @@ def test_ssh_understands_its_options(secret: Path, tmp_path: Path) -> None:
     command = dict(Credentials(folder=secret).settings("git@git.example.com:team/fleet.git"))[
         "core.sshCommand"
     ]
-    shown = subprocess.run(
-        [*shlex.split(command), "-G", "git@git.example.com"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"HOME": str(tmp_path)},
-    ).stdout.splitlines()
+    words = [*shlex.split(command), "-G", "git@git.example.com"]
+    shown = output_of(*words, environ={"HOME": str(tmp_path)}).splitlines()
     found = {name: value for name, _, value in (line.partition(" ") for line in shown)}
     assert found["identityfile"] == str(secret / "ssh-privatekey")
     assert found["userknownhostsfile"] == str(secret / "known_hosts")
