@@ -16,7 +16,6 @@ from gitops_dsf.hub.scores import Score, State, state_of, state_of_absent
 from gitops_dsf.wording import names_text, plural
 
 _NONE: Final[frozenset[str]] = frozenset()
-_NO_MASKS: Final = f"the hub has no ConfigMap {MASKS_CONFIGMAP} with the masks"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -53,7 +53,9 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
     if moves_back(found) < LEAST:
         return None
     moved = [record for record in records if record.left or record.joined]
-    known = dict(zip(changes(records), _after(records), strict=True))
+    told = zip(records, values_at(records), strict=True)
+    after = [values for record, values in told if record.left or record.joined]
+    known = dict(zip(changes(records), after, strict=True))
     weights = _weights_of(moved)
 
     def leads(each: Return) -> tuple[Leads, Leads]:
@@ -66,15 +68,6 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
         clusters=tuple(sorted({name for each in found for name in (each.cluster, each.rival) if name})),
         cause=cause_of(found, leads),
     )
-
-
-def _after(records: Sequence[Record]) -> list[Values]:
-    """The scores after each change."""
-    return [
-        values
-        for record, values in zip(records, values_at(records), strict=True)
-        if record.left or record.joined
-    ]
 
 
 def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:

@@ -67,8 +67,14 @@ class ItemPublisher:
         if found is None:
             if not items:
                 return
+            labels = {MANAGED_BY_LABEL: MANAGER}
+            new = {
+                "apiVersion": SCORES.api_version,
+                "kind": "AddOnPlacementScore",
+                "metadata": {"name": MOVES_SCORE, "namespace": cluster, "labels": labels},
+            }
             try:
-                found = msgspec.json.decode(await self._api.create(path, _new(cluster)), type=StoredScore)
+                found = msgspec.json.decode(await self._api.create(path, new), type=StoredScore)
             except ApiError as error:
                 if error.status == HTTPStatus.NOT_FOUND:
                     LOG.warning("cluster %s has no namespace, so no move enters or leaves it", cluster)
@@ -82,14 +88,6 @@ class ItemPublisher:
             "status": {"scores": [{"name": name, "value": value} for name, value in sorted(items.items())]},
         }
         await self._api.merge(f"{path}/{MOVES_SCORE}/status", change)
-
-
-def _new(cluster: str) -> dict[str, object]:
-    return {
-        "apiVersion": SCORES.api_version,
-        "kind": "AddOnPlacementScore",
-        "metadata": {"name": MOVES_SCORE, "namespace": cluster, "labels": {MANAGED_BY_LABEL: MANAGER}},
-    }
 
 
 class PaceController:
