@@ -5,7 +5,7 @@ import gc
 import logging
 import signal
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 import anyio.lowlevel
 import msgspec
@@ -19,6 +19,9 @@ from dsf_runtime import clock
 from dsf_runtime.pages import Page, PageServer
 
 log = logging.getLogger(__name__)
+
+PAUSE_SECONDS: Final = 10.0
+"""Between two collections. Each takes 1 to 3 ms, also with 50,000 results: the start-up is frozen."""
 
 
 class Agent:
@@ -91,6 +94,7 @@ class Agent:
         adapters = self._adapters
         roots: list[tuple[str, Coroutine[Any, Any, None]]] = [
             ("watch", self._watcher.run()),
+            ("garbage collection", collect_periodically()),
         ]
         if self._pruner is not None:
             roots.append(("prune", self._pruner.run()))
@@ -219,10 +223,18 @@ async def serve(adapters: Adapters) -> int:
 
 def tune() -> None:
     """Large reads, and a garbage collector that rarely blocks: by default a full collection could block a
-    cycle for 20 ms. Objects of the start-up are excluded, and those of a cycle are freed by reference counts,
-    also after failures (``AgentError.anew``).
+    cycle for 20 ms. Objects of the start-up are excluded, and those of a cycle are freed by reference counts.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
+    gc.set_threshold(20_000, 50, 50)
     transport.use_large_reads()
+
+
+async def collect_periodically(*, pause_seconds: float = PAUSE_SECONDS) -> None:
+    """Collects every few seconds what failures leave: cycles of an exception, its frames, and answers in
+    them. With 13 failing scorers every 0.1 s memory grew to 51 MB in 150 s, without this task to 72 MB.
+    """
+    while True:
+        await asyncio.sleep(pause_seconds)
+        gc.collect()

@@ -1,5 +1,8 @@
-"""A bug affects one scorer, and cycles keep their grid."""
+"""A bug affects one scorer, cycles keep their grid, and reference cycles are freed."""
 
+import asyncio
+import gc
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
 from dsf_agent.metrics import Metrics
+from dsf_agent.process import supervise
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.worker import Grid, Scheduler, Worker
 from dsf_wire.summary import Summary
@@ -103,6 +107,27 @@ def test_the_next_run_is_on_the_grid_and_in_the_future(
     assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001
     steps = (due_at - grid.phase) / interval
     assert abs(steps - round(steps)) < 1e-6
+
+
+class Ring:
+    """Refers to itself, as the traceback of a failure does."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+async def test_reference_cycles_are_collected_periodically() -> None:
+    gc.disable()
+    try:
+        left = weakref.ref(Ring())
+        await asyncio.sleep(0.05)
+        assert left() is not None
+        collecting = asyncio.create_task(supervise.collect_periodically(pause_seconds=0.01))
+        await until(lambda: left() is None, what="the ring is gone")
+        collecting.cancel()
+        await asyncio.gather(collecting, return_exceptions=True)
+    finally:
+        gc.enable()
 
 
 def test_a_metric_names_the_source_that_a_scorer_names_now() -> None:
