@@ -6,7 +6,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,11 +29,15 @@ class DirectoryStore:
         self._hub_scorer = hub_scorer
         self._directory = directory
         self._cluster = cluster
+        self._locks: dict[str, threading.Lock] = {}
+        """By object name. A cancelled write goes on in its thread, and must not end after the next one."""
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         body = store.manifest(name=name, namespace=self._cluster, labels=labels)
-        await asyncio.to_thread(self._write, self._path(name), body, values, valid_until)
+        await asyncio.to_thread(
+            self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)
+        )
 
     async def names(self) -> frozenset[str]:
         return frozenset(stored.name for stored in await self.list_owned(values=False))
@@ -42,7 +47,11 @@ class DirectoryStore:
         return await asyncio.to_thread(self._list_owned, until=b"\0" if values else b"\n  scores:")
 
     async def delete(self, stored: Stored) -> None:
-        await asyncio.to_thread(self._delete, stored)
+        await asyncio.to_thread(self._locked, stored.name, lambda: self._delete(stored))
+
+    def _locked(self, name: str, change: Callable[[], None]) -> None:
+        with self._locks.setdefault(name, threading.Lock()):
+            change()
 
     def _path(self, name: str) -> Path:
         stem = (

@@ -1,5 +1,9 @@
 """Stores: writes that are not sent, and files."""
 
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.store import Stored
 from dsf_wire.constants import MAX_SCORE_ITEMS
+from tests.support.waiting import until
 
 
 class Untouched(ApiServer):
@@ -37,12 +42,62 @@ async def test_too_many_items_are_refused_with_advice_and_not_sent(
     assert caught.value.reason is Reason.TOO_LARGE
 
 
+class SlowValues(Mapping[str, int]):
+    """Scores whose write takes as long as a test wants."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+
+    def __getitem__(self, key: str) -> int:
+        return self._value
+
+    def __iter__(self) -> Iterator[str]:
+        self.begun.set()
+        assert self.go_on.wait(timeout=60)
+        return iter(["a"])
+
+    def __len__(self) -> int:
+        return 1
+
+
 def _store(directory: Path) -> DirectoryStore:
     return DirectoryStore(directory=directory, cluster="c1")
 
 
 async def _read(store: DirectoryStore, name: str) -> Stored | None:
     return next((one for one in await store.list_owned() if one.name == name), None)
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("then", ["write", "delete"])
+async def test_a_cancelled_write_does_not_finish_after_the_next_change(tmp_path: Path, then: str) -> None:
+    """A worker is replaced, or its scorer removed, while a slow disk still writes the old scores."""
+    store, old = _store(tmp_path), SlowValues(1)
+    await store.write("s", scorer="n", values={"a": 0}, valid_until=2e9)
+    stands = await _read(store, "s")
+    assert stands is not None
+    slow = asyncio.create_task(store.write("s", scorer="n", values=old, valid_until=2e9))
+    await until(old.begun.is_set, what="it writes")
+    slow.cancel()
+    with suppress(asyncio.CancelledError):
+        await slow
+    following = asyncio.create_task(
+        store.write("s", scorer="n", values={"a": 2}, valid_until=2e9)
+        if then == "write"
+        else store.delete(stands)
+    )
+    other = asyncio.create_task(store.write("other", scorer="m", values={"a": 3}, valid_until=2e9))
+    await other
+    await asyncio.sleep(0.05)
+    old.go_on.set()
+    await following
+    found = await _read(store, "s")
+    assert (found.values if found is not None else None) == ({"a": 2} if then == "write" else None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == (
+        ["other.yaml", "s.yaml"] if then == "write" else ["other.yaml"]
+    )
 
 
 async def test_a_directory_that_cannot_be_written_is_a_failure_of_the_write(tmp_path: Path) -> None:
