@@ -15,7 +15,7 @@ from gitops_dsf.backtest.track import DecisionLine
 from gitops_dsf.backtest.vectorised import sum_blocks
 from gitops_dsf.views.backtest import sentences
 from gitops_dsf.views.backtest.build import LIMITS, Result
-from gitops_dsf.views.page.chart import Chart, Line, Span, document, draw, facts, section
+from gitops_dsf.views.backtest.chart import Chart, Line, Span, document, facts, section
 from gitops_dsf.wording import plural
 
 OTHERS: Final = 5
@@ -166,7 +166,7 @@ def _chart(
     )
     legend = "".join(f'<li class="{colours[name]}"><i></i>{escape(name)}</li>' for name in lines)
     caption = f"<h3>{escape(heading)}</h3>" if when else ""
-    return f'{caption}<ul class="legend">{legend}</ul><div class="scroll">{draw(chart)}</div>'
+    return f'{caption}<ul class="legend">{legend}</ul><div class="scroll">{chart.draw()}</div>'
 
 
 def _spans(line: DecisionLine, colours: Mapping[str, str], result: Result) -> Iterator[Span]:

@@ -58,81 +58,81 @@ class Chart:
     label: Callable[[float], str]
     """Text of a time, given its seconds since the start."""
 
+    def draw(self) -> str:
+        return "".join(self._parts())
 
-def draw(chart: Chart) -> str:
-    return "".join(_Drawing(chart).parts())
+    @property
+    def _bottom(self) -> float:
+        return HEIGHT - AXIS - (SPAN_HEIGHT if self.spans else 0)
 
+    @property
+    def _length(self) -> float:
+        return max(self.end, 1.0)
 
-class _Drawing:
-    def __init__(self, chart: Chart) -> None:
-        self.chart = chart
-        self.bottom = HEIGHT - AXIS - (SPAN_HEIGHT if chart.spans else 0)
-        self.end = max(chart.end, 1.0)
-
-    def x(self, seconds: float) -> float:
-        part = min(max(seconds / self.end, 0.0), 1.0)
+    def _x(self, seconds: float) -> float:
+        part = min(max(seconds / self._length, 0.0), 1.0)
         return LEFT + part * (WIDTH - LEFT - RIGHT)
 
-    def y(self, value: float) -> float:
-        part = (value - self.chart.low) / (self.chart.high - self.chart.low)
-        return self.bottom - min(max(part, 0.0), 1.0) * (self.bottom - TOP)
+    def _y(self, value: float) -> float:
+        part = (value - self.low) / (self.high - self.low)
+        return self._bottom - min(max(part, 0.0), 1.0) * (self._bottom - TOP)
 
-    def parts(self) -> Iterator[str]:
-        chart, key = self.chart, self.chart.key
+    def _parts(self) -> Iterator[str]:
+        key = self.key
         yield (
-            f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
-            f' aria-labelledby="{key}-t {key}-d"><title id="{key}-t">{escape(chart.title)}</title><desc'
-            f' id="{key}-d">{escape(chart.description)}</desc>'
+            f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{key}-t {key}-d">'
+            f'<title id="{key}-t">{escape(self.title)}</title>'
+            f'<desc id="{key}-d">{escape(self.description)}</desc>'
         )
-        yield from self.grid()
-        for line in chart.lines:
-            yield f'<path class="line {line.colour}" d="{self.path(line.points)}"/>'
-        yield from self.ends()
-        yield from self.spans()
+        yield from self._grid()
+        for line in self.lines:
+            yield f'<path class="line {line.colour}" d="{self._path(line.points)}"/>'
+        yield from self._ends()
+        yield from self._stretches()
         yield "</svg>"
 
-    def grid(self) -> Iterator[str]:
-        left, right = self.x(0), self.x(self.end)
-        for value in _steps(self.chart.low, self.chart.high):
-            height = self.y(value)
+    def _grid(self) -> Iterator[str]:
+        left, right = self._x(0), self._x(self._length)
+        for value in _steps(self.low, self.high):
+            height = self._y(value)
             yield f'<path class="grid" d="M{left:.1f} {height:.1f}H{right:.1f}"/>'
             yield (
                 f'<text class="axis" x="{left - 7:.1f}" y="{height + 4:.1f}"'
                 f' text-anchor="end">{value:g}</text>'
             )
-        for moment in ticks(self.end, most=MOMENTS):
+        for moment in ticks(self._length, most=MOMENTS):
             yield (
-                f'<text class="axis" x="{self.x(moment):.1f}" y="{HEIGHT - 5}"'
-                f' text-anchor="middle">{escape(self.chart.label(moment))}</text>'
+                f'<text class="axis" x="{self._x(moment):.1f}" y="{HEIGHT - 5}"'
+                f' text-anchor="middle">{escape(self.label(moment))}</text>'
             )
 
-    def path(self, points: Sequence[tuple[float, float]]) -> str:
+    def _path(self, points: Sequence[tuple[float, float]]) -> str:
         return "".join(
-            f"{'L' if index else 'M'}{self.x(t):.1f} {self.y(v):.1f}" for index, (t, v) in enumerate(points)
+            f"{'L' if index else 'M'}{self._x(t):.1f} {self._y(v):.1f}" for index, (t, v) in enumerate(points)
         )
 
-    def ends(self) -> Iterator[str]:
-        ends = [(self.y(line.points[-1][1]), line) for line in self.chart.lines if line.points]
+    def _ends(self) -> Iterator[str]:
+        ends = [(self._y(line.points[-1][1]), line) for line in self.lines if line.points]
         for height, line in ends:
             yield (
-                f'<circle class="end {line.colour}" cx="{self.x(line.points[-1][0]):.1f}" cy="{height:.1f}"'
+                f'<circle class="end {line.colour}" cx="{self._x(line.points[-1][0]):.1f}" cy="{height:.1f}"'
                 ' r="3.5"/>'
             )
         # Names must not overlap: from the top down, each is at least a gap below the previous one.
         ends.sort(key=itemgetter(0))
-        heights = _apart([height for height, _ in ends], low=TOP, high=self.bottom)
+        heights = _apart([height for height, _ in ends], low=TOP, high=self._bottom)
         for at, (_, line) in zip(heights, ends, strict=True):
             text = f"{escape(line.name)} {line.points[-1][1]:.0f}"
             yield (
-                f'<text class="name {line.colour}" x="{self.x(self.end) + 9:.1f}"'
+                f'<text class="name {line.colour}" x="{self._x(self._length) + 9:.1f}"'
                 f' y="{at + 4:.1f}">{text}</text>'
             )
 
-    def spans(self) -> Iterator[str]:
-        top = self.bottom + 8
-        for span in self.chart.spans:
-            left, right = self.x(span.start), self.x(span.end)
-            said = f"{span.name} from {self.chart.label(span.start)} to {self.chart.label(span.end)}"
+    def _stretches(self) -> Iterator[str]:
+        top = self._bottom + 8
+        for span in self.spans:
+            left, right = self._x(span.start), self._x(span.end)
+            said = f"{span.name} from {self.label(span.start)} to {self.label(span.end)}"
             yield f'<g class="span {span.colour}"><title>{escape(said)}</title>'
             yield (
                 f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left - 1.5, 1.0):.1f}" height="18"'

@@ -1,1 +1,0 @@
-"""One self-contained HTML page for everything that people look at. It loads nothing."""
