@@ -310,12 +310,16 @@ class ApiServer(HttpFake):
             and _labelled(item, query.get("labelSelector", ""))
             and _selected(item, query.get("fieldSelector", ""))
         ]
+        accept = seen.headers.get("accept", "")
+        if "as=Table" in accept:
+            rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for item in found]
+            return Reply.of({"kind": "Table", "rows": rows})
         sizes = [size for size in (self.page, int(query.get("limit", "0"))) if size]
         start = int(query.get("continue", "0"))
         end = start + min(sizes, default=len(found))
         more = {"continue": str(end)} if end < len(found) else {}
         shown = found[start:end]
-        if "as=PartialObjectMetadataList" in seen.headers.get("accept", ""):
+        if "as=PartialObjectMetadataList" in accept:
             shown = [{"metadata": item["metadata"]} for item in shown]
         metadata = {"resourceVersion": str(self.version), **more}
         return Reply.of({"kind": f"{target.kind}List", "metadata": metadata, "items": shown})
