@@ -27,6 +27,8 @@ class Context:
     """Read-only input of every rule."""
 
     declared: Declared
+    settings: FleetRepositorySpec
+    """What the settings say; their defaults if there are none."""
     inventory: ClusterInventory
     scorers: Mapping[str, EffectiveScorer]
     """Every well-formed scorer by name. With source.ref, no variant is applied."""
@@ -52,11 +54,6 @@ class Context:
         if self.declared.repository is None:
             raise AssertionError("this rule needs the settings")
         return self.declared.repository
-
-    @property
-    def settings(self) -> FleetRepositorySpec:
-        """What the settings say; their defaults if there are none."""
-        return _settings(self.declared)
 
     @property
     def argocd_namespace(self) -> str:
@@ -142,14 +139,11 @@ def needs(*kinds: str) -> Callable[[Rule], Rule]:
     return remember
 
 
-def _settings(declared: Declared) -> FleetRepositorySpec:
-    return _NONE if declared.repository is None else declared.repository.value.spec
-
-
 _NONE: Final = FleetRepositorySpec(git=Git(url="https://example.com/fleet.git"))
 
 
 def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
+    settings = _NONE if declared.repository is None else declared.repository.value.spec
     locks = {item.name: item for item in declared.locks}
     inventory = ClusterInventory(
         clusters={item.name: item.value for item in declared.clusters},
@@ -169,6 +163,7 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
     }
     return Context(
         declared=declared,
+        settings=settings,
         inventory=inventory,
         scorers=scorers,
         variants=variants,
@@ -179,7 +174,7 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         shared_placements={
             item.name: item
             for item in declared.scored_placements
-            if item.value.metadata.namespace in {None, _settings(declared).argocd.namespace}
+            if item.value.metadata.namespace in {None, settings.argocd.namespace}
         },
         locks_are_final=locks_are_final,
     )

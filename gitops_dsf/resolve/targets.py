@@ -14,7 +14,7 @@ from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.maintenance import Period, Weekly, Window
 from gitops_dsf.hub.targets import masked_clusters as named_by_mask
 from gitops_dsf.repository.model.config import Maintenance, MaintenanceSpec, Mask
-from gitops_dsf.repository.model.repository import Agent, Resources, RolloutResources
+from gitops_dsf.repository.model.repository import Agent, RolloutResources
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
@@ -121,8 +121,6 @@ def settings_with(agent: Agent, entries: Sequence[int]) -> Agent:
         changes.update(agent.rollout[index].changed)
     resources = changes.get("resources")
     if isinstance(resources, RolloutResources):
-        changes["resources"] = Resources(
-            requests=agent.resources.requests if resources.requests is None else resources.requests,
-            limits=agent.resources.limits if resources.limits is None else resources.limits,
-        )
+        said = resources.model_dump(by_alias=False, exclude_none=True)
+        changes["resources"] = agent.resources.model_copy(update=said)
     return agent.model_copy(update=changes)

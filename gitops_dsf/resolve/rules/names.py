@@ -152,12 +152,9 @@ def something_ranks(context: Context) -> Iterator[Diagnostic]:
 
 
 def _placement_hint(name: str, context: Context) -> str:
-    for kind, items in (
-        ("ScoredApplication", context.declared.applications),
-        ("Placement", context.declared.placements),
-    ):
-        if any(item.name == name for item in items):
-            return f"{name} is a {kind}; write a ScoredPlacement, and refer to that"
+    for item in (*context.declared.applications, *context.declared.placements):
+        if item.name == name:
+            return f"{name} is a {item.document.kind}; write a ScoredPlacement, and refer to that"
     return did_you_mean_one_of(name, context.shared_placements)
 
 
