@@ -1,7 +1,7 @@
 """What a change does to objects as written and to rendered Placements, and how much else differs."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -11,9 +11,7 @@ from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.scorers import Change, FieldChange, ScorerChange, altered, field_changes
 
-_PLACES: Final = frozenset(
-    {"repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace"}
-)
+_PLACES: Final = ("repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace")
 """Fields that say what is deployed and where. Of a new object only these are shown."""
 _ITSELF: Final = "NAMESPACE/NAME"
 _Contents = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -47,39 +45,34 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
             )
             for field in self.fields
         )
-        return SourceChange(
-            kind="Placement", names=(self.placement,), change=self.change, fields=tuple(fields)
-        )
+        names = (self.placement,)
+        return SourceChange(kind="Placement", names=names, change=self.change, fields=tuple(fields))
 
 
 def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[SourceChange, ...]:
     """What differs as people write it, by kind and name, with objects that change alike in one entry."""
-    return alike(_changes(_written(base) if base else {}, _written(head), places=_PLACES))
+    return alike(_changes(_written(base), _written(head), places=_PLACES))
 
 
 def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[PlacementChange, ...]:
     return tuple(
         PlacementChange(placement=item.names[0], change=item.change, fields=item.fields)
-        for item in _changes(_rendered(base) if base else {}, _rendered(head))
+        for item in _changes(_rendered(base), _rendered(head))
     )
 
 
 def alike(changes: Iterable[SourceChange]) -> tuple[SourceChange, ...]:
     """Puts equal edits of a kind together, in the order of the first, and objects that come or go."""
-    found: dict[object, list[SourceChange]] = {}
+    found = defaultdict[object, list[SourceChange]](list)
     for item in changes:
-        found.setdefault((item.kind, item.change, msgspec.json.encode(item.fields)), []).append(item)
+        found[item.kind, item.change, msgspec.json.encode(item.fields)].append(item)
     return tuple(
-        msgspec.structs.replace(
-            first, names=(*first.names, *(name for item in others for name in item.names))
-        )
-        for first, *others in found.values()
+        msgspec.structs.replace(same[0], names=tuple(name for item in same for name in item.names))
+        for same in found.values()
     )
 
 
-def _changes(
-    before: _Contents, after: _Contents, *, places: frozenset[str] = frozenset()
-) -> Iterator[SourceChange]:
+def _changes(before: _Contents, after: _Contents, *, places: Sequence[str] = ()) -> Iterator[SourceChange]:
     """What differs. Of a new object only the fields of `places`."""
     for kind, name in sorted({*before, *after}):
         old, new = before.get((kind, name)), after.get((kind, name))
@@ -92,8 +85,10 @@ def _changes(
         yield SourceChange(kind=kind, names=(name,), change=change, fields=fields)
 
 
-def _written(fleet: FleetVersion) -> _Contents:
+def _written(fleet: FleetVersion | None) -> _Contents:
     """The specs by kind and name, with their defaults."""
+    if fleet is None:
+        return {}
     found = {
         ("ScoredApplication", item.metadata.name): item.spec.model_dump(mode="json", by_alias=True)
         for item in fleet.resolved.applications
@@ -109,10 +104,10 @@ def _written(fleet: FleetVersion) -> _Contents:
     return {key: {"spec": spec} for key, spec in found.items()}
 
 
-def _rendered(fleet: FleetVersion) -> _Contents:
+def _rendered(fleet: FleetVersion | None) -> _Contents:
     return {
         ("Placement", key): {part: item[part] for part in ("metadata", "spec") if part in item}
-        for key, item in fleet.placements.items()
+        for key, item in (fleet.placements if fleet else {}).items()
     }
 
 
@@ -189,12 +184,8 @@ def summarise_changes(
 
 
 def _count(old: Mapping[str, object], new: Mapping[str, object]) -> Count:
-    return Count(
-        added=len(new.keys() - old.keys()),
-        removed=len(old.keys() - new.keys()),
-        changed=len(_changed(old, new)),
-        total=len(new),
-    )
+    added, removed = len(new.keys() - old.keys()), len(old.keys() - new.keys())
+    return Count(added=added, removed=removed, changed=len(_changed(old, new)), total=len(new))
 
 
 def _changed(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:

@@ -3,6 +3,7 @@ Placements and bindings of the repository; labels, taints, claims and resources 
 them, field by field, because OCM reads those; clusters that only one side knows.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -69,12 +70,11 @@ class FleetVersion:
     @cached_property
     def followers(self) -> Mapping[str, tuple[str, ...]]:
         """The sorted names of the ApplicationSets, in its namespace, that follow each Placement."""
-        found: dict[str, set[str]] = {key: set() for key in self.placements}
-        for item in self.delivered:
-            if item["kind"] == "ApplicationSet":
-                metadata = item["metadata"]
-                for name in placements_followed(item["spec"].get("generators")):
-                    found.setdefault(f"{metadata['namespace']}/{name}", set()).add(metadata["name"])
+        found = defaultdict[str, set[str]](set, {key: set() for key in self.placements})
+        for item in (each for each in self.delivered if each["kind"] == "ApplicationSet"):
+            metadata = item["metadata"]
+            for name in placements_followed(item["spec"].get("generators")):
+                found[f"{metadata['namespace']}/{name}"].add(metadata["name"])
         return {key: tuple(sorted(names)) for key, names in found.items()}
 
     @cached_property
@@ -134,9 +134,8 @@ def hub_state(
     known = snapshot.clusters if snapshot else {}
     written = [_cluster(item, known.get(item.metadata.name)) for item in fleet.resolved.clusters]
     # OCM's webhook requires a binding to have the name of its set.
-    bindings = {
-        (str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings
-    }
+    bound = (item["metadata"] for item in fleet.bindings)
+    bindings = {(str(each["namespace"]), str(each["name"])) for each in bound}
     others = [_with_set(known[name]) for name in sorted(set(known) - fleet.cluster_names)]
     with _accepted():
         return HubState.of(
@@ -182,10 +181,9 @@ def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.Mana
     written = _typed(data, hub.ManagedCluster, item.metadata.name)
     if facts is None:
         return _with_set(written)
+    parts = ("metadata", "spec", "status")
     return _with_set(
-        hub.ManagedCluster(
-            *(_over(getattr(written, part), getattr(facts, part)) for part in ("metadata", "spec", "status"))
-        )
+        hub.ManagedCluster(*(_over(getattr(written, one), getattr(facts, one)) for one in parts))
     )
 
 
@@ -201,9 +199,8 @@ def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:
     """OCM's registration webhook adds clusters without a set to `default`."""
     if CLUSTER_SET_LABEL in cluster.labels:
         return cluster
-    metadata = msgspec.structs.replace(
-        cluster.metadata, labels={CLUSTER_SET_LABEL: "default", **cluster.labels}
-    )
+    labels = {CLUSTER_SET_LABEL: "default", **cluster.labels}
+    metadata = msgspec.structs.replace(cluster.metadata, labels=labels)
     return msgspec.structs.replace(cluster, metadata=metadata)
 
 

@@ -165,9 +165,8 @@ class _Opening:
         simulated = list(islice(departures(situation, most=2 * most + 2), most + 1)) if most else []
         self._left -= len(simulated) * len(leaving)
         complete = most > 0 and len(simulated) <= most
-        left = {
-            (key, name) for key, names in self._decided.items() if key in leaving for name in clusters & names
-        }
+        there = {key: clusters & names for key, names in self._decided.items() if key in leaving}
+        left = {(key, name) for key, names in there.items() for name in names}
         waves, late = [], set[str]()
         for wave in simulated[:most]:
             moves = [wish for wish in wave.moves if wish.drains and wish.source in clusters]

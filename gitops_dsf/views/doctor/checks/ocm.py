@@ -121,9 +121,8 @@ def clusters(facts: Facts) -> Iterator[Finding]:
             fix = on_cluster(name, "get pods", namespace="open-cluster-management-agent")
             yield warning(f"{name} is not available: {why}", fix, subject=name)
     everyone = plural(len(facts.inputs.snapshot.clusters), "cluster")
-    yield ok(
-        f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are available"
-    )
+    ours = f"{len(facts.inputs.addons)} of them with an agent"
+    yield ok(f"{everyone}, {ours}; all of those joined and are available")
 
 
 def agents(facts: Facts) -> Iterator[Finding]:
@@ -167,18 +166,14 @@ UPSTREAM_NEEDS: Final = (
 
 def upstream(facts: Facts) -> Iterator[Finding]:
     """Does the upstream addon run beside ours?"""
-    running = [
-        item for item in facts.of(Source.UPSTREAM_DEPLOYMENTS) if (item.get("spec") or {}).get("replicas", 1)
-    ]
+    deployments = facts.of(Source.UPSTREAM_DEPLOYMENTS)
+    running = [item for item in deployments if (item.get("spec") or {}).get("replicas", 1)]
     definition = any(name_of(item) == UPSTREAM_ADDON for item in facts.of(Source.ADDON_DEFINITIONS))
     theirs = sorted(namespace_of(item) for item in facts.of(Source.UPSTREAM_WORKS))
     if not is_ours(facts):
-        there = running or definition or theirs
-        yield ok(
-            "the upstream addon runs, and ours does not"
-            if there
-            else "neither the upstream addon nor ours is installed"
-        )
+        there = "the upstream addon runs, and ours does not"
+        neither = "neither the upstream addon nor ours is installed"
+        yield ok(there if running or definition or theirs else neither)
         return
     for item in running:
         namespace, name = namespace_of(item), name_of(item)
@@ -191,15 +186,13 @@ def upstream(facts: Facts) -> Iterator[Finding]:
         yield error(f"{what}: two agents publish the same scores on each cluster", fix)
     if theirs:
         both = sorted(set(theirs) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
-        commands = [
-            facts.command("-n", cluster, "delete", "manifestwork", UPSTREAM_WORK) for cluster in theirs[:5]
-        ]
+        delete = ("delete", "manifestwork", UPSTREAM_WORK)
+        fix = " && ".join(facts.command("-n", cluster, *delete) for cluster in theirs[:5])
         what = f"is left on {names_text(theirs)}"
         if both:
             what = f"writes the same ConfigMap as ours on {names_text(both)}"
         yield error(
-            f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied",
-            " && ".join(commands),
+            f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied", fix
         )
     for item in facts.of(Source.SCORING_CONFIGS):
         namespace, name = namespace_of(item), name_of(item)
