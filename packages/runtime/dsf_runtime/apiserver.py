@@ -135,15 +135,13 @@ class ApiServer:
         params = {"fieldManager": manager}
         return await self.request("PATCH", path, body=change, content_type=MERGE, params=params)
 
-    async def list(
-        self, path: str, take: Callable[[msgspec.Raw], None], *, accept: str = JSON, **selector: str
-    ) -> str:
+    async def list(self, path: str, take: Callable[[msgspec.Raw], None], **selector: str) -> str:
         """Calls ``take`` with every object of a list and returns the resourceVersion. One page is in memory
         at a time, and the Raw is a view of it. Raises ApiError; status 410: the list must be read again.
         """
         paging, metadata = Paging(selector), ListMetadata()
         while paging.params() is not None:
-            content = await self.page(path, paging, accept=accept)
+            content = await self.page(path, paging)
             if content is None:
                 paging.too_large(path)
                 continue

@@ -41,7 +41,6 @@ class PageServer:
     port: int
     metrics: Callable[[str], Awaitable[Page]]
     ready: Callable[[], Page]
-    write_seconds: float = WRITE_SECONDS
     connections: dict[asyncio.Task[None], None] = field(init=False, default_factory=dict)
     """The open ones, the oldest first."""
     _scraping: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
@@ -72,7 +71,7 @@ class PageServer:
             connection = h11.Connection(h11.SERVER)
             async with asyncio.timeout(REQUEST_SECONDS):
                 request = await _request(connection, reader)
-            async with asyncio.timeout(self.write_seconds):
+            async with asyncio.timeout(WRITE_SECONDS):
                 if request is not None:
                     await self._answer(connection, request, writer)
                 writer.close()

@@ -20,7 +20,7 @@ async def test_a_peer_that_reads_nothing_is_dropped() -> None:
     async def large(_accept: str) -> Page:
         return Page(parts=[b"x" * SIZE])
 
-    server = PageServer(host="127.0.0.1", port=0, metrics=large, ready=Page, write_seconds=0.5)
+    server = PageServer(host="127.0.0.1", port=0, metrics=large, ready=Page)
     await server.start()
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
