@@ -31,10 +31,8 @@ def test_an_application_that_goes_is_named(fleet: GitFleet, run: Run) -> None:
     fleet.commit("two shards")
     fleet.write("gitops-dsf.yaml", settings())
     (line,) = said(run.shown(fleet))
-    assert line == (
-        "- rendered/argocd no longer has Application gitops-dsf-works-01, which Argo CD leaves on the hub:"
-        " delete it there"
-    )
+    gone = "- rendered/argocd no longer has Application gitops-dsf-works-01"
+    assert line == f"{gone}, which Argo CD leaves on the hub: delete it there"
 
 
 FREE = {"query": "cpu_available_ratio", "range": 600, "step": 60}
@@ -42,17 +40,12 @@ FREE = {"query": "cpu_available_ratio", "range": 600, "step": 60}
 
 def test_agents_that_may_read_pods_for_the_first_time_are_named_once(fleet: GitFleet, run: Run) -> None:
     """A second such scorer changes nothing."""
-    fleet.write(
-        "scorers/free.yaml",
-        scorer("free", source={"type": "Kubernetes", "params": {"query": FREE["query"]}}),
-    )
+    source = {"type": "Kubernetes", "params": {"query": FREE["query"]}}
+    fleet.write("scorers/free.yaml", scorer("free", source=source))
     words = "may read all nodes and pods for the first time (scorer free): "
     assert words in run.shown(fleet)
     fleet.commit("count pods")
-    fleet.write(
-        "scorers/more.yaml",
-        scorer("more", source={"type": "Kubernetes", "params": {"query": FREE["query"]}}),
-    )
+    fleet.write("scorers/more.yaml", scorer("more", source=source))
     assert "may read all nodes" not in run.shown(fleet)
 
 

@@ -51,17 +51,14 @@ def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> 
     edit(fleet, "guestbook", stickiness=50)
     text = run.shown(fleet)
     listed = ", ".join(names[:10])
-    assert (
-        f"ScoredApplication **`{listed} and 20 more`** changed\n\n- `spec.stickiness`: `20` → `10`\n" in text
-    )
+    edited = f"ScoredApplication **`{listed} and 20 more`** changed"
+    assert f"{edited}\n\n- `spec.stickiness`: `20` → `10`\n" in text
     assert "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `50`\n" in text
     assert text.count("ScoredApplication") == 2
     assert text.count("\nPlacement ") == 2
     found = run.compared(fleet)
-    assert [(len(item["names"]), item["change"]) for item in found["sources"]] == [
-        (30, "changed"),
-        (1, "changed"),
-    ]
+    alike = [(len(item["names"]), item["change"]) for item in found["sources"]]
+    assert alike == [(30, "changed"), (1, "changed")]
     assert len(found["placements"]) == 31, "JSON has every Placement"
 
 
@@ -110,12 +107,8 @@ def attacked(fleet: GitFleet) -> GitFleet:
     assert main(["render", str(fleet.path)]) == 0
     fleet.commit("rendered")
     fleet.git("checkout", "--quiet", "-b", "change")
-    binding: dict[str, Any] = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "admin"},
-    }
-    fleet.write(ADMIN, binding)
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding"}
+    fleet.write(ADMIN, {**kind, "metadata": {"name": "admin"}})
     with (fleet.path / "rendered/INVENTORY").open("a") as inventory:
         inventory.write("platform/admin.yaml\n")
     return fleet
@@ -125,14 +118,8 @@ def attacked(fleet: GitFleet) -> GitFleet:
 def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str]) -> None:
     attacked.commit("add an administrator")
     text = run.shown(attacked, *head)
-    assert text.splitlines()[4:7] == [
-        (
-            "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in rendered/,"
-            " so remove them before merging"
-        ),
-        "",
-        f"- `{ADMIN}`",
-    ]
+    told = "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in rendered/,"
+    assert text.splitlines()[4:7] == [f"{told} so remove them before merging", "", f"- `{ADMIN}`"]
     found = run.json("diff", attacked.path, "--base", "main", *head, "--exit-code", code=1)
     assert found["foreignFiles"] == ["platform/admin.yaml"]
     markdown = run.shown(attacked, *head, "-o", "markdown")

@@ -68,10 +68,8 @@ def test_masks_keep_a_score_off_by_name_glob_or_label() -> None:
     assert runs(made(), Mask(cluster_name="a", score_name="cpu")) == "bc"
     assert runs(made(), Mask(cluster_name="*", score_name="c?u")) == ""
     assert runs(made(), Mask(cluster_name="[ab]", score_name="*")) == "c"
-    assert (
-        runs(made(), Mask(cluster_selector=LabelSelector(match_labels={"zone": "x"}), score_name="cpu"))
-        == "c"
-    )
+    zone = LabelSelector(match_labels={"zone": "x"})
+    assert runs(made(), Mask(cluster_selector=zone, score_name="cpu")) == "c"
     assert runs(made(), Mask(cluster_name="a", score_name="mem")) == "abc"
 
 

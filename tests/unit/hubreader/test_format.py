@@ -97,11 +97,8 @@ def test_one_line_per_cluster() -> None:
         table = {
             name: score_of({"cpu": value if name == "b" else 1}, raw={"cpu": 0.5}) for name in ("c", "a", "b")
         }
-        return (
-            dict(files(Snapshot(origin="", scores={"cpu": table}), hub="h"))["scores/cpu.json"]
-            .decode()
-            .splitlines()
-        )
+        written = dict(files(Snapshot(origin="", scores={"cpu": table}), hub="h"))
+        return written["scores/cpu.json"].decode().splitlines()
 
     changed = [old for old, new in zip(lines(1), lines(2), strict=True) if old != new]
     assert changed == ['"b": {"values":{"cpu":1},"raw":{"cpu":0.5}},']
@@ -110,9 +107,8 @@ def test_one_line_per_cluster() -> None:
 def test_the_age_is_that_of_the_oldest_part() -> None:
     text = "apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\nobservedAt: '{}'\n"
     moments = {"a.yaml": "2026-06-02T00:00:00Z", "b.yaml": "2026-06-01T02:00:00+02:00"}
-    found = from_contents(
-        [(path, text.format(moment).encode()) for path, moment in moments.items()], origin="x"
-    )
+    contents = [(path, text.format(moment).encode()) for path, moment in moments.items()]
+    found = from_contents(contents, origin="x")
     assert found.observed_at == datetime(2026, 6, 1, tzinfo=UTC)
 
 
@@ -216,22 +212,14 @@ PAGE = Path(__file__).parents[3] / "docs/decisions/preview.md"
 
 
 def test_the_documented_example_is_read() -> None:
-    (example,) = [
-        block
-        for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
-        if "HubSnapshot" in block
-    ]
+    blocks = re.findall(r"```yaml\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+    (example,) = [block for block in blocks if "HubSnapshot" in block]
     snapshot = from_contents([("example.yaml", example.encode())], origin="docs")
     assert snapshot.observed_at == datetime(2026, 6, 1, tzinfo=UTC)
     published = snapshot.published("cpu-headroom", "eu-west-1")
     assert published is not None
-    assert (dict(published.items()), dict(published.raw_items())) == (
-        {"cpu-headroom": 81},
-        {"cpu-headroom": 80.4},
-    )
-    assert snapshot.decisions == (
-        decision_of(
-            namespace="argocd", name="guestbook-decision-1", placement="guestbook", clusters=("eu-west-1",)
-        ),
-    )
+    assert dict(published.items()) == {"cpu-headroom": 81}
+    assert dict(published.raw_items()) == {"cpu-headroom": 80.4}
+    named = {"namespace": "argocd", "name": "guestbook-decision-1", "placement": "guestbook"}
+    assert snapshot.decisions == (decision_of(**named, clusters=("eu-west-1",)),)
     assert snapshot.clusters["eu-west-1"].claims == {"platform.open-cluster-management.io": "AWS"}
