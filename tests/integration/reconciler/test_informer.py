@@ -14,6 +14,7 @@ from dsf_runtime.informer import STALE_SECONDS, Informer
 from tests.integration.reconciler.replica import running
 from tests.support.apiserver import HANG, TOKEN, Object
 from tests.support.objecthub import ObjectHub
+from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
 PATH = "/apis/example.com/v1/things"
@@ -270,9 +271,8 @@ async def test_a_watch_whose_token_was_replaced_goes_on_without_a_list(hub: Obje
 async def test_a_page_that_takes_long_to_arrive_is_no_clock_that_is_behind() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(
-            f"HTTP/1.1 200 OK\r\nDate: {formatdate(usegmt=True)}\r\nContent-Length: 2\r\n\r\n".encode()
-        )
+        date = formatdate(wall(), usegmt=True)
+        writer.write(f"HTTP/1.1 200 OK\r\nDate: {date}\r\nContent-Length: 2\r\n\r\n".encode())
         await asyncio.sleep(4)
         writer.write(b"{}")
         writer.close()
