@@ -23,7 +23,6 @@ from tests.support.hostile import KINDS, hostile
 
 HERE = Path(__file__).parent
 PEERS = 8
-PAGES = 64
 HEALTH_SECONDS = 0.5
 SIDES = ("APIs", "sources")
 
@@ -85,23 +84,6 @@ def _turn(report: dict[str, float]) -> str:
     return f"longest turn of the loop: {cpu:.0f} ms of CPU, {wall:.0f} ms on the clock"
 
 
-async def _probes(kind: str) -> Figure:
-    """The longest turn of a loop that probes 64 hostile pages at once."""
-    async with AsyncExitStack() as stack:
-        servers = [await stack.enter_async_context(hostile(kind)) for _ in range(PAGES)]
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            HERE / "canary.py",
-            "--probe",
-            *(server.url for server in servers),
-            stdout=asyncio.subprocess.PIPE,
-        )
-        out, _ = await child.communicate()
-    report = json.loads(out.splitlines()[-1])
-    what = f"probes of {PAGES} pages, {kind}: longest turn"
-    return Figure(what, report["wall"], HEALTH_SECONDS, "s", f"{1000 * report['cpu']:.0f} ms of CPU")
-
-
 async def _health(port: int, *, seconds: float) -> float:
     """The slowest of many answers, in seconds."""
     child = await asyncio.create_subprocess_exec(
@@ -116,9 +98,6 @@ def figures(kinds: Sequence[str], seconds: float) -> Iterator[Figure]:
         for side in SIDES if kind in KINDS else SIDES[:1]:
             with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as directory:
                 yield from asyncio.run(_measure(kind, side=side, seconds=seconds, directory=Path(directory)))
-    for kind in kinds:
-        if kind in KINDS:
-            yield asyncio.run(_probes(kind))
 
 
 def main() -> int:
