@@ -18,11 +18,10 @@ from xdist.scheduler import LoadGroupScheduling
 
 from gitops_dsf.cli.scaffold import scaffold
 from tests.support import environment, laws
-from tests.support.virtual_time import VirtualLoop, wall
+from tests.support.virtual_time import VirtualLoop
 from tests.support.warmpython import warm_python
 
 laws.register()
-pytest.MonkeyPatch().setattr("dsf_runtime.clock.wall", wall)
 
 
 LONGEST = (

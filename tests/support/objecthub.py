@@ -10,6 +10,7 @@ from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support.apiserver import TOKEN, ApiServer
 from tests.support.hubobjects import ARGOCD
+from tests.support.virtual_time import wall
 
 
 @dataclass(kw_only=True)
@@ -27,9 +28,8 @@ class ObjectHub(ApiServer):
 
     def api(self, *, claim: FixedClaim | None = None, token: Callable[[], str] = lambda: TOKEN) -> HubApi:
         """By default the replica has led for a long time."""
-        return HubApi(
-            load=lambda: self.access(token()), left=(claim or FixedClaim()).left, timeout_seconds=20
-        )
+        left = (claim or FixedClaim()).left
+        return HubApi(load=lambda: self.access(token()), left=left, timeout_seconds=20, wall=wall)
 
     def access(self, token: str = TOKEN) -> Access:
         """The way to this server."""

@@ -1,5 +1,6 @@
 """The agent's client of an API server: JSON in and out, an AgentError with a reason for every failure."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
@@ -20,9 +21,11 @@ T = TypeVar("T")
 class ApiServer(apiserver.ApiServer):
     """Owns one connection pool."""
 
-    def __init__(self, *, load: Callable[[], Access], timeout_seconds: float) -> None:
+    def __init__(
+        self, *, load: Callable[[], Access], timeout_seconds: float, wall: Callable[[], float] = time.time
+    ) -> None:
         agent = f"gitops-dsf-agent/{__version__}"
-        super().__init__(load=load, user_agent=agent, timeout_seconds=timeout_seconds)
+        super().__init__(load=load, user_agent=agent, timeout_seconds=timeout_seconds, wall=wall)
 
     async def call(
         self,

@@ -168,6 +168,7 @@ class Credentials:
     read: Read
     token_file: Path
     ask: AskTokenServer
+    wall: Callable[[], float] = time.time
     _tokens: AccessTokens = field(init=False, default_factory=AccessTokens)
     _kept: dict[tuple[str, str], _Kept] = field(init=False, default_factory=dict)
     _locks: dict[tuple[str, str], asyncio.Lock] = field(init=False, default_factory=dict)
@@ -297,7 +298,7 @@ class Credentials:
     def expired(self, auth: Auth) -> str:
         """Says that the client certificate is expired; empty if it is not, or not known."""
         end = self._ends.get(auth.certificate, math.inf) if auth.certificate is not None else math.inf
-        if auth.certificate is None or clock.wall() < end:
+        if auth.certificate is None or self.wall() < end:
             return ""
         when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(end))
         return f"the client certificate in Secret {auth.certificate.name!r} expired on {when}"

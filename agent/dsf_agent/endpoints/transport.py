@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ import httpx
 
 from dsf_agent import __version__
 from dsf_agent.errors import AgentError, kind_reason
-from dsf_runtime import answers, clock
+from dsf_runtime import answers
 from dsf_runtime.answers import TooLargeError
 from dsf_runtime.calls import CallFault, as_call_faults, retry_after
 
@@ -114,8 +115,8 @@ class OriginLimit:
 class Transport:
     """Owns the connections: one httpx client per set of CAs, because each costs 38 ms and 0.8 MB."""
 
-    def __init__(self, *, limits: CallLimits) -> None:
-        self._limits = limits
+    def __init__(self, *, limits: CallLimits, wall: Callable[[], float] = time.time) -> None:
+        self._limits, self._wall = limits, wall
         self._origin_limit = OriginLimit(per_origin=limits.per_origin)
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._system: ssl.SSLContext | None = None
@@ -149,7 +150,7 @@ class Transport:
                 status=response.status_code,
                 body=body,
                 location=response.headers.get("location", ""),
-                retry_after=retry_after(response.headers, now=clock.wall()),
+                retry_after=retry_after(response.headers, now=self._wall()),
             )
 
     def _open(self, call: Call) -> AbstractAsyncContextManager[httpx.Response]:

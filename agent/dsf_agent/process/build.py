@@ -1,6 +1,8 @@
 """Builds the parts that all scorers share, and the stages of each scorer."""
 
 import os
+import time
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
@@ -24,7 +26,6 @@ from dsf_agent.schedule.worker import Grid, Worker
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.results import Score, Scoring
-from dsf_runtime import clock
 from dsf_runtime.access import InCluster, Kubeconfig, runs_in_pod
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.publishrule import Rule, stable_fraction
@@ -34,10 +35,11 @@ from dsf_wire.summary import Summary
 class Adapters:
     """What all scorers share. ``publisher`` and ``pruner`` are None if nothing is published."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, *, wall: Callable[[], float] = time.time) -> None:
+        """``wall``: Unix time. Delays follow the clock of the event loop."""
+        self.settings, self.wall = settings, wall
         self.metrics = Metrics(cluster=settings.cluster)
-        self.transport = Transport(limits=settings.limits)
+        self.transport = Transport(limits=settings.limits, wall=wall)
         self.budget = Budget(limit=settings.bytes_in_flight)
         on_hub = settings.clusters_file is not None
         own = "" if on_hub else settings.cluster
@@ -54,18 +56,19 @@ class Adapters:
             read=reader(self.spoke, namespace=settings.namespace),
             token_file=settings.token_file,
             ask=token_server(self.transport),
+            wall=wall,
         )
         self.cluster = Cluster(server=self.spoke, wait_seconds=settings.limits.total_seconds)
         self.fleet = Fleet(own=own)
         self.publisher: Publisher | None = None
         self.pruner: Pruner | None = None
         if self.hub is not None or settings.publish_dir is not None:
-            wall = clock.wall if self.hub is None else self.hub.clock.wall
+            published = wall if self.hub is None else self.hub.clock.wall
             store_of = cache(self._store_of)
-            self.publisher = Publisher(store_of=store_of, wall=wall)
+            self.publisher = Publisher(store_of=store_of, wall=published)
             self.pruner = Pruner(
                 store_of=store_of,
-                wall=wall,
+                wall=published,
                 own=own,
                 metrics=self.metrics,
                 delay_seconds=settings.waits.prune,
@@ -77,7 +80,7 @@ class Adapters:
             return None
         own = InCluster(token_file=self.settings.token_file)
         load = Kubeconfig(path=kubeconfig).load if kubeconfig is not None else own.load
-        return ApiServer(load=load, timeout_seconds=self.settings.waits.hub)
+        return ApiServer(load=load, timeout_seconds=self.settings.waits.hub, wall=self.wall)
 
     def _store_of(self, cluster: str) -> ScoreStore:
         on_hub = self.settings.clusters_file is not None
@@ -111,6 +114,7 @@ class Adapters:
             score_of=partial(self._score, scorer, reservation),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
+            wall=self.wall,
             reservation=reservation,
         )
 
@@ -142,5 +146,6 @@ class Adapters:
             publication=publication,
             grid=Grid(interval=interval, phase=phase),
             metrics=metrics,
+            wall=self.wall,
             trigger=trigger,
         )

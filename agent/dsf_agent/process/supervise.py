@@ -15,7 +15,6 @@ from dsf_agent.configuration.watch import Observation, Suspension, UnusableFile,
 from dsf_agent.endpoints import transport
 from dsf_agent.process.build import Adapters
 from dsf_agent.schedule.worker import Scheduler, WorkerState
-from dsf_runtime import clock
 from dsf_runtime.pages import Page, PageServer
 
 log = logging.getLogger(__name__)
@@ -126,7 +125,7 @@ class Agent:
         self._trouble = None
         self._snapshot = observation
         self._adapters.use_clusters(observation)
-        self._metrics.config_timestamp.set(clock.wall())
+        self._metrics.config_timestamp.set(self._adapters.wall())
         log.info("configuration %s: %d scorers", observation.digest[:12], len(observation.scorers))
         for problem in observation.problems:
             log.warning(

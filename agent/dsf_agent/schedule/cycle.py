@@ -21,7 +21,6 @@ from dsf_agent.scoring.items import items_of
 from dsf_agent.scoring.labels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets, LabelSet, LabelSets
 from dsf_agent.scoring.query import groups, split
 from dsf_agent.scoring.results import BATCH, Results, Scoring, counts_text
-from dsf_runtime import clock
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
 from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import Summary
@@ -102,6 +101,7 @@ class Cycle:
     publication: Publication | None
     metrics: ScorerMetrics
     reservation: Reservation
+    wall: Callable[[], float]
     _label: str = field(init=False)
     _stages: list[tuple[LabelSets, Scoring]] = field(init=False, default_factory=list)
     _missing: frozenset[str] = field(init=False, default_factory=frozenset)
@@ -119,7 +119,7 @@ class Cycle:
     async def _run(self) -> CycleResult:
         targets = self.fleet.targets(self.scorer)
         with self.metrics.stage("fetch"):
-            series = await self.fetch(now=clock.wall())
+            series = await self.fetch(now=self.wall())
         self.reservation.set_size(series.size)
         every, name = self.metrics.all, self.metrics.name
         every.series.labels(name).set(series.count)
@@ -148,7 +148,7 @@ class Cycle:
         if self._label:
             self._report(found, items, targets)
         every.requests.labels(name, "success").inc()
-        every.last_success.labels(name).set(clock.wall())
+        every.last_success.labels(name).set(self.wall())
         every.results.labels(name).set(found.results)
         if self.publication is None:
             # For the verb check. Nothing else needs them.

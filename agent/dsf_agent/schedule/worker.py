@@ -13,7 +13,6 @@ from dsf_agent.metrics import Metrics, ScorerMetrics
 from dsf_agent.publish.publication import Publication
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.results import counts_text
-from dsf_runtime import clock
 from dsf_runtime.clock import Backoff, monotonic
 from dsf_wire.publishrule import stable_fraction
 from dsf_wire.summary import Summary
@@ -67,6 +66,7 @@ class Worker:
     publication: Publication | None
     grid: Grid
     metrics: ScorerMetrics
+    wall: Callable[[], float]
     trigger: Trigger | None = None
     """Starts cycles between those of the grid; None for sources that only answer when they are asked."""
     _draining: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -152,7 +152,7 @@ class Worker:
             self._by_default = result.by_default
             now = "no series: the default score is published" if result.by_default else "series again"
             log.info("the source has %s", now, extra=extra)
-        self._state = WorkerState(last_success=clock.wall())
+        self._state = WorkerState(last_success=self.wall())
         log.debug("%d series, %d results", result.series, result.results, extra=extra)
         if result.dropped:
             log.warning(

@@ -8,6 +8,7 @@ ConfigMaps are read by name and not watched, because that would need more rights
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final, Generic, TypeVar
@@ -40,8 +41,11 @@ class HubApi(ApiServer):
         load: Callable[[], Access],
         left: Callable[[], float] = lambda: float("inf"),
         timeout_seconds: float = 15.0,
+        wall: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, admit=self._ask)
+        super().__init__(
+            load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, admit=self._ask, wall=wall
+        )
         self._left = left
 
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str = MANAGER) -> bytes:

@@ -1,6 +1,7 @@
 """A client of one Kubernetes API server: requests, lists and watches as raw JSON, over one pool."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import Any, Final, Self
 import httpx
 import msgspec
 
-from dsf_runtime import answers, clock
+from dsf_runtime import answers
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
@@ -22,6 +23,7 @@ from dsf_runtime.apianswers import (
     WatchEvent,
 )
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, excerpt, hide, retry_after
+from dsf_runtime.clock import HubClock, monotonic
 from dsf_runtime.connections import Connection, Connections
 
 __all__ = ["APPLY", "JSON", "JSON_PATCH", "MERGE", "SILENCE", "ApiError", "ApiServer", "WatchEvent"]
@@ -60,6 +62,7 @@ class ApiServer:
         timeout_seconds: float,
         admit: Callable[[str, str], None] | None = None,
         patient: bool = False,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self._admit = admit
         self._patient = patient
@@ -70,7 +73,7 @@ class ApiServer:
             # A running watch keeps its old credentials.
             grace=WATCH_SECONDS + timeout_seconds,
         )
-        self.clock = clock.HubClock()
+        self.clock = HubClock(wall=wall)
 
     async def __aenter__(self) -> Self:
         return self
@@ -222,7 +225,7 @@ class ApiServer:
                 renewed = True
                 await self._connections.renew(connection)
                 continue
-            wait = retry_after(response.headers, now=clock.wall())
+            wait = retry_after(response.headers, now=self.now())
             waits = self._patient and response.status_code == httpx.codes.TOO_MANY_REQUESTS
             if not waits or wait is None or wait > BUSY_SECONDS or busy == BUSY_RETRIES:
                 raise self._refused(what, connection, response, answer)
@@ -263,9 +266,9 @@ class ApiServer:
             timeout=timeout,
             extensions=extensions,
         )
-        sent = clock.monotonic()
+        sent = monotonic()
         async with stream as response:
-            self.clock.learn(response.headers.get("Date"), sent=sent, received=clock.monotonic())
+            self.clock.learn(response.headers.get("Date"), sent=sent, received=monotonic())
             yield response
 
     def _refused(
@@ -282,7 +285,7 @@ class ApiServer:
         return ApiError(
             f"{what}: {status} {hide(words, connection.access.token)}",
             status=status,
-            wait=retry_after(response.headers, now=clock.wall()),
+            wait=retry_after(response.headers, now=self.now()),
         )
 
 

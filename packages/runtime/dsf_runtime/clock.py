@@ -4,6 +4,7 @@ import asyncio
 import email.utils
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,11 +18,6 @@ def monotonic() -> float:
         return asyncio.get_running_loop().time()
     except RuntimeError:
         return time.monotonic()
-
-
-def wall() -> float:
-    """Unix time, for times that leave the process. Call it by its module, so that a test can replace it."""
-    return time.time()
 
 
 async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool:
@@ -41,7 +37,10 @@ class HubClock:
     advances it. OCM compares validUntil with it (ocm pkg/placement/plugins/addon), not with a local clock.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, *, wall: Callable[[], float] = time.time, steady: Callable[[], float] = monotonic
+    ) -> None:
+        self._local, self._steady = wall, steady
         self._ahead: float | None = None
         """Hub time minus monotonic time. None before the first plausible Date."""
         self._offset: float | None = None
@@ -56,15 +55,15 @@ class HubClock:
     def wall(self) -> float:
         """The hub's time. Before the first answer it is this machine's time."""
         if self._ahead is None:
-            return wall()
-        return monotonic() + self._ahead
+            return self._local()
+        return self._steady() + self._ahead
 
     def learn(self, date: str | None, *, sent: float, received: float) -> None:
         """Takes the Date header of an answer, and the monotonic times of the request and the answer. The hub
         wrote it between the two and rounded it down to the second, so it gives an upper and a lower bound for
         the hub's time. The estimate starts at the local clock and changes only if it is outside the bounds.
         """
-        told, now, local = http_date(date), monotonic(), wall()
+        told, now, local = http_date(date), self._steady(), self._local()
         self.known = told is not None and abs(told - local) < PLAUSIBLE_SECONDS
         if told is None or not self.known:
             return

@@ -100,14 +100,15 @@ def _left(valid_until: str, hub: ScoreHub) -> float:
 
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
-async def test_a_jump_of_the_clock(place: Place, jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_jump_of_the_clock(place: Place, jump: float) -> None:
     """The wall clock is set, as by an administrator or after a suspend."""
     hub = ScoreHub()
     async with HttpFake(scores(1.0)) as scoring, hub as server:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
-        async with place.agent(hub=server) as agent_:
+        ahead = 0.0
+        async with place.agent(hub=server, clock=lambda: wall() + ahead) as agent_:
             await until(lambda: hub.values("cpu-score"), what="published")
-            monkeypatch.setattr("dsf_runtime.clock.wall", lambda: wall() + jump)
+            ahead = jump
             scoring.handler = scores(50.0)
             await until(lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump")
             assert 890 <= _left(hub.scores["c1", "cpu-score"]["status"]["validUntil"], hub) <= 902

@@ -42,7 +42,7 @@ def run_on_hub(folder: Path, story: Callable[[AgentOnHub], Awaitable[None]]) -> 
         hub = ScoreHub()
         async with hub as http:
             load = Kubeconfig(path=kubeconfig(folder / "kubeconfig", server=http.url)).load
-            server = ApiServer(load=load, timeout_seconds=60)
+            server = ApiServer(load=load, timeout_seconds=60, wall=virtual_time.wall)
             try:
                 await story(AgentOnHub(hub, HubStore(server=server, cluster="c1")))
             finally:

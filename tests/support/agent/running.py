@@ -5,7 +5,7 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from tests.support import yamlfast
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import kubeconfig
 from tests.support.agent.process import PLAIN
+from tests.support.virtual_time import wall
 from tests.support.waiting import until
 
 _COUNTER = itertools.count()
@@ -157,7 +158,7 @@ class RunningAgent:
 
 @asynccontextmanager
 async def running(
-    *flags: str | Path, waits: Waits = SHORT, per_origin: int = 8
+    *flags: str | Path, waits: Waits = SHORT, per_origin: int = 8, clock: Callable[[], float] = wall
 ) -> AsyncIterator[RunningAgent]:
     """Runs ``gitops-dsf-agent run`` on a free port, without splay and with short delays."""
     address = ["--metrics-address", "127.0.0.1:0"]
@@ -165,7 +166,7 @@ async def running(
     read = settings.read(settings.parser().parse_args([*defaults, *map(str, flags)]), {})
     limits = replace(read.limits, per_origin=per_origin)
     chosen = replace(read, waits=waits, limits=limits)
-    agent = Agent(adapters=build.Adapters(chosen))
+    agent = Agent(adapters=build.Adapters(chosen, wall=clock))
     task = asyncio.create_task(agent.run(), name="agent")
     try:
         await until(lambda: agent.server.port or task.done(), what="the agent listens")
@@ -179,7 +180,7 @@ async def checked(*flags: str | Path) -> int:
     """Runs ``gitops-dsf-agent check``. Returns the exit code."""
     arguments = settings.parser().parse_args(["check", *map(str, flags)])
     read = settings.read(arguments, {})
-    return await check.run(build.Adapters(read), only=arguments.scorer)
+    return await check.run(build.Adapters(read, wall=wall), only=arguments.scorer)
 
 
 class Place:

@@ -38,6 +38,7 @@ from dsf_wire.summary import (
 )
 from gitops_dsf.repository.model.base import SECRET_KEY
 from tests.support.agent.certificates import Authority
+from tests.support.virtual_time import wall
 
 TOKEN = Auth(secret_name="s", secret_key="k")
 CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
@@ -76,7 +77,7 @@ def kept_of(read: Read, *, token_file: Path = Path("nowhere")) -> Credentials:
     async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
         raise AssertionError(client, trust)
 
-    return Credentials(read=read, token_file=token_file, ask=ask)
+    return Credentials(read=read, token_file=token_file, ask=ask, wall=wall)
 
 
 async def token_of(kept: Credentials, *, refused: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 import weakref
 from collections.abc import Sequence
 
@@ -46,6 +47,7 @@ class Bench:
             publication=None,
             grid=Grid(interval=0.05, phase=0.0),
             metrics=self.metrics.of(scorer.score_name),
+            wall=time.time,
         )
 
     async def apply(self, *, step: int = 0) -> None:

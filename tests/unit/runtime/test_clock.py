@@ -20,11 +20,8 @@ class Hands:
 
 
 @pytest.fixture
-def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
-    found = Hands()
-    monkeypatch.setattr("dsf_runtime.clock.monotonic", lambda: found.steady)
-    monkeypatch.setattr("dsf_runtime.clock.wall", lambda: found.shown)
-    return found
+def hands() -> Hands:
+    return Hands()
 
 
 def answer(clock: HubClock, hands: Hands, *, hub: float, took: float = 0.0) -> None:
@@ -51,14 +48,14 @@ def test_the_date_was_written_between_sending_and_receiving(
     hands: Hands, ahead: float, took: float, offset: float
 ) -> None:
     """The header is rounded down to the second. Within the bounds that remain, the local clock is used."""
-    clock = HubClock()
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
     answer(clock, hands, hub=NOW + ahead, took=took)
     assert clock.known
     assert clock.offset == pytest.approx(offset, abs=0.02)
 
 
 def test_the_hubs_clock_goes_on_when_the_local_one_jumps(hands: Hands) -> None:
-    clock = HubClock()
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
     assert (clock.wall(), clock.offset) == (NOW, None)
     answer(clock, hands, hub=NOW + 600)
     assert clock.offset == 600
@@ -71,7 +68,7 @@ def test_the_hubs_clock_goes_on_when_the_local_one_jumps(hands: Hands) -> None:
 
 
 def test_answers_narrow_the_bounds(hands: Hands) -> None:
-    clock = HubClock()
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
     answer(clock, hands, hub=NOW + 600, took=14)
     assert clock.wall() == pytest.approx(NOW + 600)
     hands.steady += 1
@@ -91,7 +88,7 @@ def test_answers_narrow_the_bounds(hands: Hands) -> None:
     ],
 )
 def test_without_a_plausible_date_the_last_one_counts(hands: Hands, date: str | None) -> None:
-    clock = HubClock()
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
     assert not clock.known
     answer(clock, hands, hub=NOW + 600)
     clock.learn(date, sent=hands.steady, received=hands.steady)
