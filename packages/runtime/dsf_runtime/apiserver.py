@@ -23,7 +23,7 @@ from dsf_runtime.apianswers import (
     WatchEvent,
 )
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, excerpt, hide, retry_after
-from dsf_runtime.clock import HubClock, monotonic
+from dsf_runtime.clock import HubClock
 from dsf_runtime.connections import Connection, Connections
 
 __all__ = ["APPLY", "JSON", "JSON_PATCH", "MERGE", "SILENCE", "ApiError", "ApiServer", "WatchEvent"]
@@ -266,9 +266,9 @@ class ApiServer:
             timeout=timeout,
             extensions=extensions,
         )
-        sent = monotonic()
+        sent = self.clock.steady()
         async with stream as response:
-            self.clock.learn(response.headers.get("Date"), sent=sent, received=monotonic())
+            self.clock.learn(response.headers.get("Date"), sent=sent, received=self.clock.steady())
             yield response
 
     def _refused(

@@ -40,7 +40,7 @@ class HubClock:
     def __init__(
         self, *, wall: Callable[[], float] = time.time, steady: Callable[[], float] = monotonic
     ) -> None:
-        self._local, self._steady = wall, steady
+        self._local, self.steady = wall, steady
         self._ahead: float | None = None
         """Hub time minus monotonic time. None before the first plausible Date."""
         self._offset: float | None = None
@@ -56,14 +56,14 @@ class HubClock:
         """The hub's time. Before the first answer it is this machine's time."""
         if self._ahead is None:
             return self._local()
-        return self._steady() + self._ahead
+        return self.steady() + self._ahead
 
     def learn(self, date: str | None, *, sent: float, received: float) -> None:
         """Takes the Date header of an answer, and the monotonic times of the request and the answer. The hub
         wrote it between the two and rounded it down to the second, so it gives an upper and a lower bound for
         the hub's time. The estimate starts at the local clock and changes only if it is outside the bounds.
         """
-        told, now, local = http_date(date), self._steady(), self._local()
+        told, now, local = http_date(date), self.steady(), self._local()
         self.known = told is not None and abs(told - local) < PLAUSIBLE_SECONDS
         if told is None or not self.known:
             return

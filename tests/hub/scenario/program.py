@@ -58,8 +58,8 @@ def hasten(speed: float) -> None:
     """Makes every event loop from now on fast. The one wait by the hub's clock is shortened itself."""
     events: Any = asyncio.events
     events.new_event_loop = lambda: FastLoop(speed)
-    of_the_hub: Any = clock
-    of_the_hub.monotonic = time.monotonic
+    of_the_hub: Any = clock.HubClock.__init__
+    of_the_hub.__kwdefaults__["steady"] = time.monotonic
     rules: Any = scores
     rules.GRACE_SECONDS /= speed
     # API servers send a bookmark every minute of the real clock.

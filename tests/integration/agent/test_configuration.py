@@ -1,5 +1,6 @@
 """The mounted file: changes are followed, an edit restarts its own worker, upstream's format works."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,28 @@ async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> Non
             await until(lambda: len(source.to("two")) >= calls + 3, what="the neighbour goes on")
             assert_on_grid(source.to("two")[1:], grid=grid_of("two"), least=2)
             assert len(source.to("one")) == 4
+
+
+async def test_thirty_swaps_a_second(place: Place) -> None:
+    """The agent follows, has the last state at the end and deletes nothing. A scorer that nobody edits keeps
+    its grid.
+    """
+    count = 150
+    async with HttpFake(scores(1.0)) as scoring:
+        calm = entry("calm", scoring=f"{scoring.url}/calm", scoringInterval=1)
+        place.put(calm)
+        async with place.agent() as agent:
+            await until(lambda: scoring.to("calm"), what="it runs")
+            for number in range(count):
+                place.put(calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60))
+                await asyncio.sleep(1 / 30)
+            await until(lambda: scoring.to(f"v{count - 1}"), what="the last state is in force")
+            assert {path.stem for path in place.out.glob("*.yaml")} == {"calm-score", "edited-score"}
+            assert await agent.failures() == {}
+            assert agent.agent.detail()[1]["configuration"]["trouble"] is None
+    assert_on_grid(scoring.to("calm")[1:], grid=grid_of("calm"), least=3)
+    # Bursts are collected for a tenth of a second, and the agent never falls behind them.
+    assert len({seen.path for seen in scoring.seen}) > 5
 
 
 async def test_a_directory_that_appears_late_disappears_and_returns(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.values import Totals
 from tests.support.agent.clusterobjects import node, pod
 from tests.support.agent.http import HttpFake, last_values
-from tests.support.agent.running import Place, RunningAgent, entry, running
+from tests.support.agent.running import Place, RunningAgent, checked, entry, running
 from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.virtual_time import wall
 from tests.support.waiting import until
@@ -165,6 +165,14 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
         assert scene.values() == [1.0]
 
 
+async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> None:
+    scene.place.put(entry("none", scoring=scene.scoring.url))
+    async with scene.agent(scored=False):
+        await until(lambda: scene.scoring.seen, what="scored")
+        await asyncio.sleep(60)
+    assert scene.api.asked == []
+
+
 async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
     """Where the cluster does not serve it, only scorers that use it fail. Answers are shared for 15 s."""
     scene.place.put(
@@ -243,6 +251,17 @@ async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: Scene) -> None
         assert scene.values() == [3.0]
 
 
+async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: Scene) -> None:
+    scene.put("nodes")
+    await scene.api.stop()
+    async with scene.agent(scored=False) as agent:
+        message = await fails(agent, "unreachable", seconds=5)
+        assert "the API server does not answer" in message
+        await scene.api.start()
+        await runs(agent)
+        assert scene.values() == [3.0]
+
+
 async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
     """A restart of an API server takes less than two minutes. Until then the last numbers count."""
     scene.put("nodes", scoringInterval=20)
@@ -290,3 +309,11 @@ async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
     async with running(*without) as agent:
         message = await fails(agent, "bad_credentials")
         assert "--spoke-kubeconfig is not set" in message
+
+
+async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    scene.put("cpu_available_ratio")
+    folder, config = scene.place.volume.directory, scene.flags[-1]
+    assert await checked("--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config) == 0
+    assert "ok" in capsys.readouterr().out
+    assert scene.api.watching == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.main import main
-from tests.support.agent.http import Fault, HttpFake, prometheus, scores, series
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, prometheus, scores, series
 from tests.support.agent.hub import ScoreHub
 from tests.support.agent.process import agent
 from tests.support.agent.running import Place, entry
@@ -34,6 +34,22 @@ async def test_sigterm_ends_in_time_with_work_in_flight(
             assert await process.terminate() == 0
             assert "Traceback" not in process.log
             assert "never awaited" not in process.log
+
+
+@pytest.mark.real_time
+async def test_a_write_in_flight_is_finished(warm_programs: Path, place: Place) -> None:
+    hub = ScoreHub()
+
+    async def slow(seen: Seen) -> Reply | Fault:
+        await asyncio.sleep(0.3)
+        return hub.answered(seen)
+
+    async with HttpFake(slow) as server, HttpFake(scores(3.0)) as scoring:
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=60))
+        async with agent(*place.flags(*C1, hub=server), command=warm_programs / AGENT) as process:
+            await until(lambda: any(seen.method == "POST" for seen in server.seen), what="it creates")
+            assert await process.terminate() == 0
+            assert hub.values("cpu-score") == {"n0": 3}
 
 
 @pytest.mark.real_time

@@ -1,5 +1,6 @@
 """`gitops-dsf scorer run`: a real server, real tokens, clear words when it cannot start."""
 
+import http.client
 import json
 import signal
 import subprocess
@@ -54,6 +55,22 @@ def ask(url: str, *, body: bytes | None = None, token: str = "") -> tuple[int, A
     except urllib.error.HTTPError as error:
         with error:
             return error.code, json.load(error)
+
+
+def test_a_request_above_the_limit_gets_its_413(
+    project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCORER_MAX_BODY_BYTES", "1000")
+    served = serve("scorer:app", project)
+    host = served.url.removeprefix("http://")
+    connection = http.client.HTTPConnection(host, timeout=60)
+    connection.putrequest("POST", "/scoring")
+    connection.putheader("Content-Length", "100000000")
+    connection.endheaders(b"{")
+    answer = connection.getresponse()
+    assert answer.status == 413
+    assert "SCORER_MAX_BODY_BYTES" in json.load(answer)["error"]
+    connection.close()
 
 
 def test_health_is_answered_while_a_large_request_is_scored(project: Path, serve: Callable[..., Any]) -> None:

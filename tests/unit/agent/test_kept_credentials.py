@@ -335,6 +335,24 @@ async def test_nobody_else_can_read_a_private_key_while_it_is_loaded(
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
 
+async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(tmp_path: Path) -> None:
+    api = Api(pair=pair_in(tmp_path))
+    kept = credentials(api)
+    assert await kept.trust(Auth()) is None, "no context of its own without a CA and a certificate"
+    first = await kept.trust(PAIR)
+    assert first is not None
+    await asyncio.sleep(KEEP_SECONDS)
+    assert await kept.trust(PAIR) is first
+    assert await kept.trust(PAIR, fresh=True) is first
+    api.fault = Reason.UNREACHABLE
+    await asyncio.sleep(KEEP_SECONDS)
+    assert await kept.trust(PAIR) is first
+    api.fault = None
+    api.secrets["pair"] = pair_in(tmp_path / "other")
+    await asyncio.sleep(KEEP_SECONDS)
+    assert await kept.trust(PAIR) is not first
+
+
 @pytest.mark.parametrize("case", ["no-certificate", "another-key", "encrypted", "no-key", "missing"])
 async def test_a_pair_that_cannot_be_used_is_named_without_its_content(tmp_path: Path, case: str) -> None:
     pair = pair_in(tmp_path)

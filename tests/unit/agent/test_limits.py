@@ -7,10 +7,32 @@ from pathlib import Path
 
 import httpcore
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dsf_agent.endpoints import transport
 from dsf_agent.endpoints.transport import OriginLimit
-from dsf_runtime.calls import display, retry_after
+from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
+
+
+async def test_one_origin_never_waits_for_another() -> None:
+    limit, release = OriginLimit(per_origin=2), asyncio.Event()
+
+    async def hang() -> None:
+        async with limit.slot("slow"):
+            await release.wait()
+
+    hanging = [asyncio.create_task(hang()) for _ in range(8)]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(60), limit.slot("fast"):
+        pass
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05), limit.slot("slow"):
+            pass
+    release.set()
+    await asyncio.gather(*hanging)
+    async with asyncio.timeout(60), limit.slot("slow"):
+        pass
 
 
 async def test_callers_without_answers_leave_half_of_the_slots_to_others() -> None:
@@ -55,6 +77,13 @@ async def test_callers_without_answers_leave_half_of_the_slots_to_others() -> No
 )
 def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
     assert display(url) == shown
+
+
+@given(st.binary(max_size=5000) | st.text(max_size=5000))
+def test_texts_of_peers_become_one_short_printable_line(data: bytes | str) -> None:
+    text = excerpt(data)
+    assert len(text) <= TEXT_LIMIT
+    assert text.isprintable()
 
 
 @pytest.mark.parametrize(
