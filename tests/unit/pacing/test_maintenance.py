@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.hub.maintenance import Maintenance, Period, read_maintenance
 from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.pacing.admit import Situation
+from gitops_dsf.pacing.admit import Reason, Situation, admit
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.maintenance import (
     CORDON,
@@ -51,6 +51,13 @@ def effect(*items: dict[str, Any], now: float = NOW) -> Effect:
 PROD = {"clusterSelector": {"matchLabels": {"env": "prod"}}}
 
 
+def test_a_cordon_and_a_drain() -> None:
+    found = effect({"action": "Cordon", **PROD}, {"action": "Drain", "clusters": ["c3", "c9"]})
+    assert found.cordoned == {"c1", "c2", "c3", "c9"}
+    assert found.drained == dict.fromkeys(("c3", "c9"), Drained(maintenance="m1", period=PERIOD))
+    assert found.frozen == {}
+
+
 @pytest.mark.parametrize(("now", "is_open"), [(99.0, False), (100.0, True), (1999.0, True), (2000.0, False)])
 def test_nothing_happens_outside_of_the_window(now: float, is_open: bool) -> None:
     found = effect({"action": "Drain", **PROD}, now=now)
@@ -83,6 +90,30 @@ def test_a_taint_is_added_once() -> None:
     assert [each.effect for each in tainted(once, {"c1"}, effect=LEAVE)["c1"].taints] == [LEAVE]
     assert once["c2"] is CLUSTERS["c2"]
     assert once.keys() == CLUSTERS.keys()
+
+
+class TestAdmission:
+    """Two applications on c1, which is the best cluster by far."""
+
+    SCORES = {"c1": 90, "c2": 40, "c3": 30}
+    PLACED = {"a": ["c1"], "b": ["c1"], "c": ["c2"]}
+
+    def admitted(self, *, frozen: dict[str, str] | None = None) -> tuple[list[tuple[str, str]], list[Reason]]:
+        hub, paced = herd(self.SCORES, self.PLACED)
+        left, _ = herd(self.SCORES, self.PLACED, taints={"c1": [{"key": MAINTENANCE_TAINT, "effect": LEAVE}]})
+        found = admit(
+            situation((hub, paced), pace=PACE, drained=left, leaving=frozenset({"c1"}), frozen=frozen or {})
+        )
+        return [(each.placement, each.target) for each in found.moves], [
+            each.reason for each in found.waiting
+        ]
+
+    def test_a_drain_moves_within_the_pace_and_nobody_arrives(self) -> None:
+        assert self.admitted() == ([("ns/a", "c2")], [Reason.ARRIVALS])
+
+    def test_a_freeze_holds_a_drain(self) -> None:
+        assert self.admitted(frozen={"c1": "why"}) == ([], [Reason.FROZEN] * 2)
+        assert self.admitted(frozen={"ns/a": "why"}) == ([("ns/b", "c2")], [Reason.FROZEN])
 
 
 class TestDepartures:
