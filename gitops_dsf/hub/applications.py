@@ -89,6 +89,7 @@ def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
     item = msgspec.json.decode(raw, type=_Set)
     meta = item.metadata
     handover, obstacle = _handover(item)
+    failed = condition_of(item.status.conditions, "ErrorOccurred")
     return ApplicationSet(
         name=meta.name,
         namespace=meta.namespace or "",
@@ -99,12 +100,8 @@ def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
         obstacle=obstacle,
         strategy=(meta.annotations or {}).get(names.STRATEGY_ANNOTATION),
         pulled=names.PULL_LABEL in (item.spec.template.metadata.labels or {}),
-        error=_error(condition_of(item.status.conditions, "ErrorOccurred")),
+        error=(failed.message or failed.reason or "an error") if failed.status == "True" else "",
     )
-
-
-def _error(found: Condition) -> str:
-    return (found.message or found.reason or "an error") if found.status == "True" else ""
 
 
 def _handover(item: _Set) -> tuple[Handover | None, str]:
@@ -120,9 +117,9 @@ def _handover(item: _Set) -> tuple[Handover | None, str]:
     name = spec.template.metadata.name
     if not _CLUSTER.search(name) or "{{" in _CLUSTER.sub("", name) or spec.template_patch:
         return None, "the names of its Applications are not made of the cluster's name alone"
-    return Handover(
-        placement=placement, timeout=_seconds(meta.annotation(names.TIMEOUT_ANNOTATION)), template_name=name
-    ), ""
+    text = meta.annotation(names.TIMEOUT_ANNOTATION)
+    timeout = float(text) if text.isascii() and text.isdigit() and int(text) > 0 else TIMEOUT_SECONDS
+    return Handover(placement=placement, timeout=timeout, template_name=name), ""
 
 
 def _plain_placement(generators: list[Any]) -> str:
@@ -137,7 +134,10 @@ def _plain_placement(generators: list[Any]) -> str:
                 **beside,
             }
         ]:
-            plain = _hollow([listed, with_list, merged, beside]) and all(map(_describes, clusters))
+            # Elements that add labels and claims to a cluster change no name.
+            plain = _hollow([listed, with_list, merged, beside]) and all(
+                isinstance(each, dict) and each.keys() <= {"name", "labels", "claims"} for each in clusters
+            )
             return _plain_placement([decisions]) if plain else ""
         case [
             {
@@ -146,17 +146,9 @@ def _plain_placement(generators: list[Any]) -> str:
             }
         ]:
             plain = _hollow([more_terms, beside, rest.get("name"), rest.get("template")])
-            return (
-                str(labels[names.PLACEMENT_LABEL])
-                if plain and labels.keys() == {names.PLACEMENT_LABEL}
-                else ""
-            )
+            if plain and labels.keys() == {names.PLACEMENT_LABEL}:
+                return str(labels[names.PLACEMENT_LABEL])
     return ""
-
-
-def _describes(cluster: Any) -> bool:  # noqa: ANN401 - any JSON
-    """Whether an element of a list adds labels and claims to a cluster, and changes no name."""
-    return isinstance(cluster, dict) and cluster.keys() <= {"name", "labels", "claims"}
 
 
 def _hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
@@ -164,10 +156,6 @@ def _hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
     if isinstance(value, dict | list):
         return all(_hollow(each) for each in (value.values() if isinstance(value, dict) else value))
     return value in (None, "")
-
-
-def _seconds(text: str) -> float:
-    return float(text) if text.isascii() and text.isdigit() and int(text) > 0 else TIMEOUT_SECONDS
 
 
 def placements_followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON

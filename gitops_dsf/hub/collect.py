@@ -68,9 +68,7 @@ def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON h
 def collect(
     documents: Iterable[Document], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
-    """Merges documents into one snapshot; only AddOnPlacementScores with these names, if given. Raises
-    SnapshotError for a malformed object, for one that appears twice, and when there is nothing to read.
-    """
+    """One snapshot of documents; only scores with these names, if given. Raises SnapshotError."""
     collector = _Collector(resources)
     for document in documents:
         collector.add(document)
@@ -84,10 +82,8 @@ def whole(cluster: objects.ManagedCluster) -> objects.ManagedCluster:
     metadata = cluster.metadata
     if metadata.labels is None:
         metadata = msgspec.structs.replace(metadata, labels={})
-    spec, status = (
-        cluster.spec or objects.ManagedClusterSpec(),
-        cluster.status or objects.ManagedClusterStatus(),
-    )
+    spec = cluster.spec or objects.ManagedClusterSpec()
+    status = cluster.status or objects.ManagedClusterStatus()
     if spec.taints is None:
         spec = msgspec.structs.replace(spec, taints=())
     if status.cluster_claims is None:

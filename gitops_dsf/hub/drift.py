@@ -100,12 +100,10 @@ def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[st
 
 def filled(value: Mapping[str, Any]) -> dict[str, Any]:
     """Removes empty strings, zeros, nulls and empty mappings; sorts keys."""
-    result: dict[str, Any] = {}
-    for key in sorted(value):
-        item = filled(value[key]) if isinstance(value[key], Mapping) else value[key]
-        if item:
-            result[key] = item
-    return result
+    items = (
+        (key, filled(each) if isinstance(each, Mapping) else each) for key, each in sorted(value.items())
+    )
+    return {key: item for key, item in items if item}
 
 
 def flat(config: Config, prefix: str = "") -> dict[str, Any]:

@@ -62,18 +62,13 @@ def episodes(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> tu
             found[-1].append(each)
         else:
             found.append([each])
-    return tuple(map(_episode, found))
-
-
-def _episode(parts: Sequence[Return]) -> Episode:
-    changes = [change for each in parts for change in (each.left, each.joined)]
-    clusters = {name for change in changes for name in (*change.left, *change.joined)}
-    return Episode(
-        start=parts[0].left.at,
-        end=parts[-1].joined.at,
-        clusters=tuple(sorted(clusters)),
-        returns=tuple(parts),
-    )
+    result = []
+    for parts in found:
+        changes = [change for each in parts for change in (each.left, each.joined)]
+        clusters = sorted({name for change in changes for name in (*change.left, *change.joined)})
+        start, end = parts[0].left.at, parts[-1].joined.at
+        result.append(Episode(start=start, end=end, clusters=tuple(clusters), returns=tuple(parts)))
+    return tuple(result)
 
 
 def moves_back(found: Iterable[Return]) -> int:

@@ -11,9 +11,7 @@ LATEST: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 
 def in_utc(moment: datetime) -> datetime:
-    """The moment in UTC. With an offset, times of the years 1 and 9999 may lie beyond what a datetime holds;
-    they become the first or last moment that it can hold.
-    """
+    """The moment in UTC; the first or last one that a datetime can hold, where an offset leads beyond it."""
     return min(max(moment, EARLIEST), LATEST).astimezone(UTC)
 
 

@@ -14,9 +14,7 @@ AVAILABLE_CONDITION: Final = "ManagedClusterConditionAvailable"
 REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
 """On an ApplicationSet: reconcile at once (docs/contributing/behaviour.md#refresh-annotation)."""
 APPLICATION_REFRESH_ANNOTATION: Final = "argocd.argoproj.io/refresh"
-"""On an Application: Argo CD compares it at once and removes the annotation. Every value but `hard` asks for
-a normal refresh (docs/contributing/behaviour.md#refresh-annotation-of-an-application).
-"""
+"""On an Application (docs/contributing/behaviour.md#refresh-annotation-of-an-application)."""
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
 """On an Application that OCM's pull integration delivers: its cluster. Its destination is the hub."""
 PULL_LABEL: Final = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
@@ -37,9 +35,7 @@ DELIVERY_APPLICATION: Final = "gitops-dsf-delivery"
 JOURNAL_BRANCH: Final = "gitops-dsf-journal"
 """The branch of the journal, unless gitops-dsf.yaml names another one."""
 MASKS_CONFIGMAP: Final = "gitops-dsf-masks"
-"""ConfigMap in the hub namespace with the masks. With delivery.mode ManifestWork the DynamicScoringConfig
-stays in git, and without the masks a masked score would look like one that is missing.
-"""
+"""ConfigMap in the hub namespace with the masks. Without it a masked score would look like a missing one."""
 MASKS_KEY: Final = "masks"
 """The only key of that ConfigMap: a JSON array of masks."""
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"

@@ -27,9 +27,7 @@ of a move. It moves nothing while Steady counts for another cluster, also when a
 PUSH: Final = -100
 """Value of the item of a cluster for which Steady should not count, because the Placement is to leave it."""
 HOLD_SPAN: Final = 500
-"""The sum of |weight| times span over all scores must be below this: 500 points of an item outweigh them, and
-1000 of Steady outweigh both.
-"""
+"""The sum of |weight| times span is below this, so an item (500 points) outweighs it, and Steady both."""
 MOST_SPAN: Final = 200
 """By how much a score can differ between two clusters."""
 MOST_DEMAND: Final = MOST_SPAN

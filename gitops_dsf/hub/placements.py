@@ -43,10 +43,6 @@ class Predicate(Struct, frozen=True):
     claims: Selector = EVERYTHING
     expressions: tuple[str, ...] = ()
 
-    def may_pass(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
-        """Whether labels and claims match. CEL expressions are not evaluated."""
-        return self.labels.matches(labels) and self.claims.matches(claims)
-
 
 class PlacementSummary(Struct, frozen=True):
     """The kept part of a Placement, for programs that follow thousands of them."""
@@ -60,9 +56,9 @@ class PlacementSummary(Struct, frozen=True):
     """The whole Placement, if its moves are paced."""
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
-        """Whether a cluster passes one of the predicates. Without predicates every cluster does."""
+        """Whether it passes one of the predicates, if there are any. CEL expressions are not evaluated."""
         return not self.predicates or any(
-            each.may_pass(labels=labels, claims=claims) for each in self.predicates
+            each.labels.matches(labels) and each.claims.matches(claims) for each in self.predicates
         )
 
 
@@ -115,9 +111,7 @@ def asks_for_scores(item: objects.Placement) -> bool:
 
 
 def required_scores(item: objects.Placement) -> tuple[tuple[str, str], ...] | None:
-    """Resource and item of the scores that a cluster must have to be eligible. None if a predicate reads
-    scores in another way than onMissingScore: Exclude does.
-    """
+    """Resource and item of the scores that it requires of a cluster; None if not by onMissingScore alone."""
     if not asks_for_scores(item):
         return ()
     if len(item.spec.predicates or ()) != 1:
@@ -156,16 +150,11 @@ def resources_read(item: objects.Placement) -> frozenset[str] | None:
     """Names of the AddOnPlacementScores that it reads; None means any, because an expression computes it."""
     found = {each.resource for each in ranked_by(item)}
     for text in expressions(item):
-        names = scores_named(text)
+        names = [double or single for double, single in _NAMED.findall(text)]
         if text.count(".scores(") != len(names):
             return None
         found.update(names)
     return frozenset(found)
-
-
-def scores_named(expression: str) -> list[str]:
-    """Names of the AddOnPlacementScores that a CEL expression writes as string literals."""
-    return [double or single for double, single in _NAMED.findall(expression)]
 
 
 def _lenient_predicates(item: objects.Placement) -> Iterator[Predicate]:
@@ -173,8 +162,7 @@ def _lenient_predicates(item: objects.Placement) -> Iterator[Predicate]:
         try:
             yield predicate_of(written)
         except SelectorError:
-            # OCM reports such a Placement as misconfigured and decides nothing, so no cluster is left out by
-            # mistake.
+            # OCM decides nothing for such a Placement, so no cluster is left out by mistake.
             yield Predicate()
 
 

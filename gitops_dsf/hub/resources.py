@@ -22,9 +22,8 @@ class Resource:
     @property
     def path(self) -> str:
         base = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
-        return (
-            f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
-        )
+        inside = f"/namespaces/{self.namespace}" if self.namespace else ""
+        return f"{base}{inside}/{self.plural}"
 
     @property
     def qualified_name(self) -> str:

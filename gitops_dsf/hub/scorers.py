@@ -183,11 +183,8 @@ class DynamicScorer(Object, frozen=True):
     @property
     def span(self) -> tuple[int, int]:
         """The lowest and highest score that OCM can count for it."""
-        ends = self.spec.score_range
-        published = (
-            (constants.SCORE_MIN, constants.SCORE_MAX) if ends is None else (ends.output_min, ends.output_max)
-        )
-        return counted_span(published, self.spec.default_score)
+        ends = self.spec.score_range or ScoreRange(constants.SCORE_MIN, constants.SCORE_MAX)
+        return counted_span((ends.output_min, ends.output_max), self.spec.default_score)
 
     @property
     def interval(self) -> int:

@@ -1,9 +1,5 @@
-"""AddOnPlacementScores and their states. A fleet has hundreds of thousands, so little is kept of each, and
-equal parts are shared.
-
-OCM's rule (pkg/placement/plugins/addon): a score counts until just after validUntil, and forever without one.
-A score without validUntil therefore counts, but it is never fresh: it does not show whether its agent is
-alive.
+"""AddOnPlacementScores and their states. A fleet has hundreds of thousands, so equal parts are shared. OCM
+counts a score until just after validUntil, and forever without one (pkg/placement/plugins/addon).
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping

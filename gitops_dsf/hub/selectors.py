@@ -111,9 +111,7 @@ def _expression(expression: LabelRequirement) -> Requirement:
 
 
 def compile_selector(selector: LabelSelector | None) -> Selector:
-    """Compiles the selector of a field that is a struct in Go: absent, it matches everything. Raises
-    SelectorError for an operator, key or value that Kubernetes rejects.
-    """
+    """Compiles a selector; None matches everything. Raises SelectorError if Kubernetes rejects it."""
     if selector is None:
         return Selector()
     labels = sorted((selector.match_labels or {}).items())

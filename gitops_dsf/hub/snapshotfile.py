@@ -152,10 +152,8 @@ def files(
     hub: str,
     rounded: Callable[[datetime | None], datetime | None] = lambda until: until,
 ) -> Iterator[tuple[str, bytes]]:
-    """A snapshot as files: one per score name, one for decisions, one for clusters. `rounded` says which
-    validUntil is written. The same snapshot gives the same bytes, and a diff shows only what changed: each
-    entry has its own line, and the time of observation its own file. A pipeline reads tens of thousands of
-    scores, so: JSON.
+    """A snapshot as files: one per score name, one each for the time, decisions and clusters. Equal snapshots
+    give equal bytes, and each entry has its own line. `rounded` says which validUntil is written.
     """
     at = snapshot.observed_at
     yield MOMENT, _file(hub, "" if at is None else f',\n"observedAt": {_json(timestamp(at))}')
@@ -171,10 +169,8 @@ def files(
         )
         yield "decisions.json", _file(hub, f',\n"decisions": [\n{_rows(map(_json, entries))}\n]')
     if snapshot.clusters:
-        rows = (
-            f"{_json(name)}: {_json(_cluster_entry(known))}"
-            for name, known in sorted(snapshot.clusters.items())
-        )
+        known = sorted(snapshot.clusters.items())
+        rows = (f"{_json(name)}: {_json(_cluster_entry(cluster))}" for name, cluster in known)
         yield "clusters.json", _file(hub, f',\n"clusters": {{\n{_rows(rows)}\n}}')
 
 
@@ -197,13 +193,10 @@ def _rows(rows: Iterable[str]) -> str:
 
 def _cluster_entry(known: objects.ManagedCluster) -> dict[str, Any]:
     spec, status = known.spec or objects.ManagedClusterSpec(), known.status or objects.ManagedClusterStatus()
-    claims = None if status.cluster_claims is None else known.claims
     entry = {
         "labels": known.metadata.labels,
-        "taints": None
-        if spec.taints is None
-        else [dict(sorted(msgspec.to_builtins(taint).items())) for taint in spec.taints],
-        "claims": claims,
+        "taints": msgspec.to_builtins(spec.taints, order="sorted"),
+        "claims": None if status.cluster_claims is None else known.claims,
         "allocatable": status.allocatable,
         "capacity": status.capacity,
     }

@@ -60,9 +60,7 @@ def join(host: str, path: str) -> str:
 
 
 def misleads_git(url: str) -> bool:
-    """Whether git would start a remote helper for it (`ext::`, `fd::`), or it has a user, host or path that
-    ssh would take for an option (`ssh://-oProxyCommand=...`).
-    """
+    """Whether git would start a remote helper (`ext::`), or ssh take an option (`ssh://-oProxyCommand=`)."""
     return _MISLEADS_GIT.match(url) is not None
 
 
@@ -90,9 +88,7 @@ _METADATA_ADDRESSES: Final = frozenset(
         "fd00:c1::a9fe:a9fe",
     )
 )
-"""Metadata services of Alibaba and Azure, of AWS and the pods of EKS, of Google, and of Oracle. IPv4 is
-169.254.169.254 in most clouds, which is link-local.
-"""
+"""Of Alibaba, Azure, AWS and EKS, Google, and Oracle. In most clouds it is link-local: 169.254.169.254."""
 _CARRY_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")))
 """Networks whose last 32 bits are the IPv4 address that is meant: the old compatible form, and NAT64."""
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]+")

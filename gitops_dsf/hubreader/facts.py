@@ -45,8 +45,7 @@ def _sources(hub: Hub, hub_namespace: str, argocd_namespace: str) -> Iterator[tu
     deployments = Resource(group="apps", plural="deployments")
     in_argocd, of_ocm = deployments.within(argocd_namespace), deployments.within(OCM_NAMESPACE)
     managers = Resource(group="operator.open-cluster-management.io", plural="clustermanagers")
-    # Without the operator, OCM has no ClusterManager. That is one way to install it, so it is not reported as
-    # missing.
+    # OCM that was installed without its operator has no ClusterManager.
     yield Source.CLUSTER_MANAGERS, _present(hub.read(managers, whole))
     yield Source.OCM_DEPLOYMENTS, hub.read(of_ocm, whole)
     definitions = Resource(group=ADDON_GROUP, version="v1alpha1", plural="clustermanagementaddons")

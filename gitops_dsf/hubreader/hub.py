@@ -60,9 +60,7 @@ _WHY: dict[int, Why] = {HTTPStatus.FORBIDDEN: Why.FORBIDDEN, HTTPStatus.NOT_FOUN
 
 
 class Hub:
-    """A connection to one hub; a context manager. Raises ApiError when the hub refuses a request, and
-    HubError when it does not answer or rejects the credentials.
-    """
+    """A connection to one hub. Raises ApiError for a refusal, HubError without an answer or credentials."""
 
     def __init__(
         self,
@@ -161,11 +159,8 @@ class Hub:
         except ApiError as error:
             return self._unread(resource, error, verb="list")
         except msgspec.ValidationError as error:
-            msg = (
-                f"context {self.context}: an object among {resource.describe()} is malformed:"
-                f" {problem_of(error)}"
-            )
-            raise HubError(msg) from error
+            what = f"context {self.context}: an object among {resource.describe()}"
+            raise HubError(f"{what} is malformed: {problem_of(error)}") from error
 
     def count(self, resource: Resource) -> int | None:
         """The number of objects, without reading them; None if the hub does not report it."""

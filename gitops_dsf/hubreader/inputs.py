@@ -64,28 +64,18 @@ def read_inputs(
     # Only fleets with a pace need the right.
     paced = any(item.metadata.annotation(PACE_ANNOTATION) for item in placements)
     moves = _configmap(hub, hub_namespace, MOVES_CONFIGMAP, _moves) if paced else ()
-    applications = hub.read(
-        api.APPLICATIONS.within(argocd_namespace), read_application, labels=APPLICATION_LABEL
-    )
+    in_argocd = api.APPLICATIONS.within(argocd_namespace)
+    applications = hub.read(in_argocd, read_application, labels=APPLICATION_LABEL)
+    sets = hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set)
+    addons = hub.read(api.ADDONS, as_type(objects.ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True)
     return Inputs(
         snapshot=snapshot,
         now=hub.now(),
         scorers=scorers,
         placements=placements,
-        application_sets=parts.take(
-            Part.APPLICATION_SETS,
-            hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set),
-        ),
+        application_sets=parts.take(Part.APPLICATION_SETS, sets),
         applications=parts.take(Part.APPLICATIONS, applications),
-        addons={
-            item.cluster: item
-            for item in parts.take(
-                Part.ADDONS,
-                hub.read(
-                    api.ADDONS, as_type(objects.ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True
-                ),
-            )
-        },
+        addons={item.cluster: item for item in parts.take(Part.ADDONS, addons)},
         masks=parts.take(Part.MASKS, masks),
         suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
         moves=next(iter(parts.take(Part.MOVES, moves)), None),

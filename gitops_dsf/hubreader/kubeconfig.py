@@ -107,9 +107,7 @@ def _files(path: Path | None) -> list[Path]:
 
 @contextmanager
 def _log_of_the_package() -> Iterator[list[str]]:
-    """What the package logs as an error. It goes on without credentials then, and requests of nobody look
-    like those of a user who may read nothing.
-    """
+    """What the package logs as an error, after which it goes on without credentials."""
     failures: list[str] = []
     thread = threading.get_ident()
 

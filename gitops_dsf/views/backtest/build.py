@@ -124,9 +124,8 @@ class _Side:
         return found
 
     def begin(self, tracks: Tracks, grid: Grid) -> tuple[float, str]:
-        """When all scores are known by which it ranks, and the name of the one that is known last; empty if
-        they are known from the start. A cluster that has its first score long after the others did not exist
-        before. Placements that rank by a score that begins too late are not decided.
+        """When all scores are known, and which is the last; empty if they are from the start. A cluster whose
+        first score comes long after the others did not exist before. Too late a score decides no Placement.
         """
         begins: dict[str, float] = {}
         for resource, by_cluster in tracks.items():
@@ -351,13 +350,7 @@ class BacktestBuilder:
         state = hub_state(side.fleet, self._snapshot, scores={}, decisions=(), only=known)
         written = side.fleet.resolved.repository.spec.pace
         return run(
-            known.values(),
-            state=state,
-            tracks=tracks,
-            grid=grid,
-            stop=stop,
-            paced=side.paced,
-            pace=written,
+            known.values(), state=state, tracks=tracks, grid=grid, stop=stop, paced=side.paced, pace=written
         )
 
     def _told(
@@ -410,6 +403,4 @@ def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
     if before is not None and old is None:
         return "it is new, so it has no history"
     causes = ", ".join(raw_causes(old, item)) if old is not None else ""
-    return (
-        f"{causes} changed, so the raw scores of the past are those of another definition" if causes else ""
-    )
+    return causes and f"{causes} changed, so the raw scores of the past are those of another definition"

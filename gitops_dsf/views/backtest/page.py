@@ -107,7 +107,7 @@ def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
     values = [value for lines in drawn for points in lines.values() for _, value in points]
     low, high = min([0.0, *values]), max([10.0, *values])
     return "".join(
-        _chart(result, key, lines, when, colours, scale=(low, high))
+        _chart(result, key, lines, when, colours, low=low, high=high)
         for (result, _, when), lines in zip(sides, drawn, strict=True)
     )
 
@@ -139,13 +139,7 @@ def _lines_of(result: Result, key: str, named: Sequence[str]) -> _Lines:
 
 
 def _chart(
-    result: Result,
-    key: str,
-    lines: _Lines,
-    when: str,
-    colours: Mapping[str, str],
-    *,
-    scale: tuple[float, float],
+    result: Result, key: str, lines: _Lines, when: str, colours: Mapping[str, str], *, low: float, high: float
 ) -> str:
     start = result.grid.start
     heading = f"{key} {when}".strip()
@@ -154,12 +148,10 @@ def _chart(
     chart = Chart(
         key=f"p{list(result.backtest.contests).index(key)}{when.partition(' ')[0]}",
         title=f"Scores of the clusters of {heading}",
-        description=(
-            f"The weighted mean of the scores of {plural(len(lines), 'cluster')}, and where it ran."
-        ),
+        description=f"The weighted mean of the scores of {plural(len(lines), 'cluster')}, and where it ran.",
         lines=[Line(name=name, colour=colours[name], points=points) for name, points in lines.items()],
-        low=scale[0],
-        high=scale[1],
+        low=low,
+        high=high,
         end=seconds,
         spans=list(_spans(result.backtest.lines[key], colours, result))[:MOST_SPANS],
         label=lambda after: datetime.fromtimestamp(start + after, UTC).strftime(form),

@@ -77,12 +77,7 @@ def differs(comparison: Comparison | None) -> bool:
 
 
 def compare(
-    base: FleetVersion | None,
-    head: FleetVersion,
-    hub: HubData,
-    *,
-    rescored_percent: float,
-    close_points: int,
+    base: FleetVersion | None, head: FleetVersion, hub: HubData, *, rescored_percent: float, close_points: int
 ) -> Comparison:
     """Compares two versions. Without a base, everything is new. Raises PreviewError."""
     scorers = scorer_changes(base, head)

@@ -1,6 +1,4 @@
-"""Paced moves that a repository leads to, in the order and pace in which the reconciler would admit them; and
-what a change does to them and to refuges.
-"""
+"""Paced moves as the reconciler would admit them, and what a change does to them and to refuges."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

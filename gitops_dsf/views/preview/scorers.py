@@ -16,9 +16,7 @@ _PLACES: Final = frozenset({"configURL", "host", "query"})
 
 
 class FieldChange(Struct, frozen=True, kw_only=True):
-    """One field: its path (such as `source.params.query`), and its value before and after; None if it is
-    missing.
-    """
+    """One field: its path, such as `source.params.query`, and its values; None where it is missing."""
 
     path: str
     before: Any
@@ -193,8 +191,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     if before is None or after is None:
         # Of a new scorer only what it asks, and where metrics go.
         fields = tuple(field for field in fields if after and field.path.rpartition(".")[2] in _PLACES)
-    # A cluster that joins or leaves the inventory changes the clusters of every scorer, which is no change of
-    # the scorer.
+    # A cluster that joins or leaves the inventory is no change of a scorer.
     common = base.cluster_names & head.cluster_names if base else frozenset[str]()
     sent_before = set(credentials_of(before, base))
     sent_now = [item for item in sorted(credentials_of(after, head)) if item not in sent_before]

@@ -1,7 +1,5 @@
-"""Where a change leads a hub, and what is certain of it although some scores are unknown.
-
-Every Placement is simulated as the base renders it until decisions are stable, and from there as the head
-renders it. So stickiness counts, and moves that would happen anyway are not the change's.
+"""Where a change leads a hub, and what is certain although some scores are unknown. Placements of the base
+are simulated until decisions are stable, and then those of the head: moves that happen anyway do not count.
 """
 
 from bisect import bisect_right

@@ -231,8 +231,7 @@ def application_sets(facts: Facts) -> Iterator[Finding]:
     ours = [item for item in facts.inputs.application_sets if item.rendered]
     for name, message in ((item.name, item.error) for item in ours if item.error):
         annotate = facts.in_argocd("annotate", "--overwrite", "applicationset", name)
-        # Argo CD reconciles when an annotation changes, and removes this one only after success, so the value
-        # must be new each time.
+        # The value must be new each time: Argo CD removes the annotation only after success.
         fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # refreshes at once; else within 3 minutes"
         if "placementdecisions" in message and "forbidden" in message:
             fix = "add the ServiceAccount to spec.argocd.decisionReaders in gitops-dsf.yaml and render"

@@ -26,10 +26,8 @@ def scorers(facts: Facts) -> Iterator[Finding]:
             why = f"{healthy.reason}: {healthy.message}"
             yield warning(f"the scoring API of {name} does not answer: {why}", describe)
         if synced.status == "False":
-            sync = (
-                f"gitops-dsf sync --scorer {name}  # in the fleet repository; then review the lock and merge"
-            )
-            fix = sync if synced.reason == "Drifted" else describe
+            sync = f"gitops-dsf sync --scorer {name}  # in the fleet repository"
+            fix = f"{sync}; then review the lock and merge" if synced.reason == "Drifted" else describe
             yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
         if view.at_default and view.at_default == view.histogram.total():
             what = f"every score of {name} is its defaultScore {view.scorer.spec.default_score}"
@@ -92,9 +90,8 @@ def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> It
     """A scorer on the hub: one process and one query for all clusters."""
     for what, clusters in found.items():
         if clusters:
-            told = (
-                f"{scorer}, which runs on the hub: {what} on {names_text(sorted(clusters))}, and counts as 0"
-            )
+            where = names_text(sorted(clusters))
+            told = f"{scorer}, which runs on the hub: {what} on {where}, and counts as 0"
             fix = facts.on_hub("logs", f"deployment/{HUB_SCORER}")
             yield warning(f"{told}: the hub scorer is down, or its source has no series of them", fix)
 
