@@ -204,7 +204,7 @@ def _as_scores(series: Series) -> None:
         module.BATCH = size
         label_sets = LabelSets(template="${node}", cluster="c1", score_name="s")
         try:
-            found.append(_driven(scoring_query.QueryScore(label_sets=label_sets)(series)))
+            found.append(_driven(scoring_query.score(series, label_sets=label_sets)))
         finally:
             module.BATCH = most
     assert found[0].total == series.count

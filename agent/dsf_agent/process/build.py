@@ -23,8 +23,8 @@ from dsf_agent.publish.publication import Publication, Publisher
 from dsf_agent.publish.store import ScoreStore
 from dsf_agent.schedule.cycle import Cycle
 from dsf_agent.schedule.worker import Grid, Worker
+from dsf_agent.scoring import query
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.results import Score, Scoring
 from dsf_runtime.access import InCluster, Kubeconfig, runs_in_pod
 from dsf_wire.measures import SOURCE_TYPE
@@ -120,7 +120,7 @@ class Adapters:
 
     def _score(self, scorer: Summary, reservation: Reservation, label_sets: LabelSets) -> Scoring:
         if scorer.scored_by_query:
-            return QueryScore(label_sets=label_sets)
+            return partial(query.score, label_sets=label_sets)
         endpoint = self._endpoint(scoring_auth(scorer), reservation)
         return Score(scorer=scorer, endpoint=endpoint, label_sets=label_sets)
 

@@ -48,38 +48,33 @@ _ONE: Final = msgspec.json.Decoder(_Series)
 _RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class QueryScore:
-    """The second stage of a cycle, for one scorer without a scoring API."""
+async def score(series: Series, *, label_sets: LabelSets) -> Results:
+    """The second stage of a cycle without a scoring API. There may be no results. Raises AgentError."""
+    found = Results(most=label_sets.most_results)
+    with label_sets.answer():
+        async for batch in _batches(series, stage="score"):
+            _take(batch, found, label_sets=label_sets)
+    found.size = RESULT_BYTES * len(found.scores) + found.text
+    found.text += label_sets.kept_bytes
+    return found
 
-    def __init__(self, *, label_sets: LabelSets) -> None:
-        self._label_sets = label_sets
 
-    async def __call__(self, series: Series) -> Results:
-        """The results for these series; there may be none. Raises AgentError."""
-        found = Results(most=self._label_sets.most_results)
-        with self._label_sets.answer():
-            async for batch in _batches(series, stage="score"):
-                self._take(batch, found)
-        found.size = RESULT_BYTES * len(found.scores) + found.text
-        found.text += self._label_sets.kept_bytes
-        return found
-
-    def _take(self, batch: list[msgspec.Raw], into: Results) -> None:
-        first = into.total
-        try:
-            rows = _SERIES.decode(_array(batch))
-            scores = [row.score for row in rows]
-            label_sets = self._label_sets.read([bytes(row.metric) for row in rows])
-        except (ValueError, RecursionError):
-            # One of them is unusual, so each is read alone.
-            for index, one in enumerate(batch, start=first):
-                take(one, into, decoder=_ONE, where=f"series {index}", label_sets=self._label_sets)
-            return
-        if all(map(math.isfinite, scores)):
-            into.extend(label_sets, scores)
-            return
-        for index, (label_set, score) in enumerate(zip(label_sets, scores, strict=True), start=first):
-            into.add(label_set, score, where=f"series {index}")
+def _take(batch: list[msgspec.Raw], into: Results, *, label_sets: LabelSets) -> None:
+    first = into.total
+    try:
+        rows = _SERIES.decode(_array(batch))
+        scores = [row.score for row in rows]
+        found = label_sets.read([bytes(row.metric) for row in rows])
+    except (ValueError, RecursionError):
+        # One of them is unusual, so each is read alone.
+        for index, one in enumerate(batch, start=first):
+            take(one, into, decoder=_ONE, where=f"series {index}", label_sets=label_sets)
+        return
+    if all(map(math.isfinite, scores)):
+        into.extend(found, scores)
+        return
+    for index, (label_set, value) in enumerate(zip(found, scores, strict=True), start=first):
+        into.add(label_set, value, where=f"series {index}")
 
 
 async def _batches(series: Series, *, stage: Stage) -> AsyncIterator[list[msgspec.Raw]]:
@@ -125,10 +120,7 @@ def groups(by_cluster: Mapping[str, Sequence[bytes]], *, most: int) -> Iterator[
     for start in range(0, len(names), most):
         chosen = names[start : start + most]
         parts = [part for name in chosen for part in by_cluster[name]]
-        yield (
-            chosen,
-            Series(parts=(b",".join(parts),), count=len(parts), size=sum(len(part) for part in parts)),
-        )
+        yield chosen, Series(parts=(b",".join(parts),), count=len(parts), size=sum(map(len, parts)))
 
 
 @cache

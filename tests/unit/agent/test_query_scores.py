@@ -14,7 +14,7 @@ from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.query import QueryScore
+from dsf_agent.scoring.query import score
 from dsf_agent.scoring.results import DROP_INVALID, Results
 from tests.support.agent.turns import with_turns
 from tests.support.laws import examples
@@ -37,7 +37,7 @@ def _row(node: str, value: str, **labels: str) -> dict[str, Any]:
 
 
 async def _score(series: Series) -> Results:
-    return await QueryScore(label_sets=_label_sets())(series)
+    return await score(series, label_sets=_label_sets())
 
 
 async def _fetched(result: object, *, kind: str) -> Series:
