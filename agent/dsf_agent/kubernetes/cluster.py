@@ -14,7 +14,6 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.values import Totals, samples
-from dsf_runtime.apianswers import ApiError
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
@@ -33,6 +32,11 @@ RESTART_SECONDS: Final = 30.0
 USAGE_SECONDS: Final = 15.0
 """How long an answer of metrics.k8s.io is used. metrics-server measures every 15 s by default."""
 USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
+_USAGE_HINTS: Final = {
+    Reason.NOT_FOUND: f"; this cluster does not serve {METRICS_API}: install metrics-server, or use measures"
+    " without usage",
+    Reason.FORBIDDEN: f"; the agent's ServiceAccount needs get and list on nodes of {METRICS_API}",
+}
 
 
 class Trigger:
@@ -110,9 +114,8 @@ class Cluster:
     async def read(self, selections: Sequence[Selection]) -> list[Labelled]:
         """The present samples of these expressions, in order. Raises AgentError."""
         following = await self._ready()
-        usage: Mapping[str, NodeUsage] = {}
-        if any(selection.measure.needs_usage for selection in selections):
-            usage = await self._used()
+        needs_usage = any(selection.measure.needs_usage for selection in selections)
+        usage = await self._used() if needs_usage else {}
         found: list[Labelled] = []
         for selection in selections:
             measured = samples(selection, totals=following.totals, usage=usage)
@@ -157,7 +160,7 @@ class Cluster:
                 found = await self._server.call("GET", USAGE_PATH, shape=objects.NodeMetricsList)
                 self._usage = objects.usage(found)
             except AgentError as error:
-                raise error.anew(_usage_text(error)) from error
+                raise error.anew(f"{error}{_USAGE_HINTS.get(error.reason, '')}") from error
             except ValueError as error:
                 msg = f"{USAGE_PATH} did not answer with a NodeMetricsList: {error}"
                 raise AgentError(msg, reason=Reason.INVALID_BODY) from error
@@ -215,30 +218,12 @@ class Cluster:
 
 def _check(informer: Informer[Node] | Informer[Pod]) -> None:
     """Raises AgentError if the objects are not known, or may be outdated."""
-    failure = informer.failure
+    failure, resource = informer.failure, informer.resource
     if informer.synced.is_set() and not informer.broken:
         return
     if failure is None:
         raise AgentError(informer.broken, reason=Reason.TIMEOUT)
-    raise AgentError(
-        _text(failure, informer.resource), reason=reason_of(failure), retry_after=failure.retry_after
-    )
-
-
-def _text(failure: ApiError, resource: str) -> str:
-    if reason_of(failure) is not Reason.FORBIDDEN:
-        return str(failure)
-    return (
-        f"{failure}; the agent's ServiceAccount needs get, list and watch on {resource} of the whole cluster"
-    )
-
-
-def _usage_text(error: AgentError) -> str:
-    if error.reason is Reason.NOT_FOUND:
-        return (
-            f"{error}; this cluster does not serve {METRICS_API}: install metrics-server, or use measures"
-            " without usage"
-        )
-    if error.reason is Reason.FORBIDDEN:
-        return f"{error}; the agent's ServiceAccount needs get and list on nodes of {METRICS_API}"
-    return str(error)
+    reason, text = reason_of(failure), str(failure)
+    if reason is Reason.FORBIDDEN:
+        text += f"; the agent's ServiceAccount needs get, list and watch on {resource} of the whole cluster"
+    raise AgentError(text, reason=reason, retry_after=failure.retry_after)

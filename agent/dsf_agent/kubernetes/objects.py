@@ -8,7 +8,7 @@ resources replace the sums; overhead is added; a resize in place counts with the
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -105,12 +105,12 @@ def effective(spec: PodSpec, status: PodStatus) -> Requests:
     }
     total: Requests = {}
     for container in spec.containers or ():
-        _add(total, _of_container(container, statuses, infeasible=infeasible))
+        _add(total, _largest(_read(container.resources), statuses.get(container.name), infeasible=infeasible))
     sidecars: Requests = {}
     most: Requests = {}
     for container in spec.init_containers or ():
         if container.restart_policy == "Always":
-            found = _of_container(container, statuses, infeasible=infeasible)
+            found = _largest(_read(container.resources), statuses.get(container.name), infeasible=infeasible)
             _add(total, found)
             _add(sidecars, found)
         else:
@@ -121,12 +121,6 @@ def effective(spec: PodSpec, status: PodStatus) -> Requests:
     total.update(_pod_level(spec, status, infeasible=infeasible))
     _add(total, _quantities(spec.overhead))
     return total
-
-
-def _of_container(
-    container: Container, statuses: Mapping[str, ContainerStatus], *, infeasible: bool
-) -> Requests:
-    return _largest(_read(container.resources), statuses.get(container.name), infeasible=infeasible)
 
 
 def _pod_level(spec: PodSpec, status: PodStatus, *, infeasible: bool) -> Requests:
@@ -238,9 +232,9 @@ def node(raw: msgspec.Raw) -> tuple[str, Node]:
         for taint in found.spec.taints or ()
     )
     return sys.intern(found.metadata.name), Node(
-        allocatable=dict(
-            _interned({name: nanos(text) for name, text in (found.status.allocatable or {}).items()})
-        ),
+        allocatable={
+            sys.intern(name): nanos(text) for name, text in (found.status.allocatable or {}).items()
+        },
         ready=ready,
         usable=ready and not found.spec.unschedulable and not tainted,
     )
@@ -273,12 +267,7 @@ def pod_key(namespace: str, name: str) -> str:
 
 def amounts(found: Mapping[str, int]) -> Amounts:
     """The sorted amounts. Pods of one Deployment share them."""
-    return _shared(tuple(sorted(_interned(found))))
-
-
-def _interned(found: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    for name, amount in found.items():
-        yield sys.intern(name), amount
+    return _shared(tuple(sorted((sys.intern(name), amount) for name, amount in found.items())))
 
 
 @lru_cache(maxsize=8192)
