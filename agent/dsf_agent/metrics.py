@@ -14,14 +14,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    disable_created_metrics,
-    exposition,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.process_collector import ProcessCollector
 
@@ -53,9 +47,7 @@ _UPSTREAM_SECONDS: Final = {"fetch": "fetch_seconds", "score": "perform_seconds"
 
 def escape(value: str) -> str:
     """A label value between its quotes."""
-    if len(value) > MAX_LABEL:
-        value = value[:MAX_LABEL]
-    return value.translate(_ESCAPES)
+    return value[:MAX_LABEL].translate(_ESCAPES)
 
 
 class SamplePrefix:
@@ -217,8 +209,8 @@ class Metrics:
 
     async def page(self, accept: str) -> Page:
         """The page /metrics, in the text format of OpenMetrics if the peer accepts it."""
-        generate: Callable[..., Any] = exposition.generate_latest
-        content_type = exposition.CONTENT_TYPE_LATEST
+        generate: Callable[..., Any] = generate_latest
+        content_type = CONTENT_TYPE_LATEST
         end = b""
         if "application/openmetrics-text" in accept:
             generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST

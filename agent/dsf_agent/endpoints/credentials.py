@@ -24,17 +24,9 @@ from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_runtime import clock
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
+from dsf_wire import summary
 from dsf_wire.headers import value_fault
-from dsf_wire.summary import (
-    NEEDS_NEWER_AGENT,
-    BasicAuth,
-    ClientCertificate,
-    ConfigMapRef,
-    EndpointAuth,
-    Header,
-    OAuth2,
-    Summary,
-)
+from dsf_wire.summary import ClientCertificate, ConfigMapRef, OAuth2, Summary
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +49,8 @@ class Auth:
     service_account_token: bool = False
     oauth2: OAuth2 | None = None
     ca: ConfigMapRef | None = None
-    basic: BasicAuth | None = None
-    headers: tuple[Header, ...] = ()
+    basic: summary.BasicAuth | None = None
+    headers: tuple[summary.Header, ...] = ()
     certificate: ClientCertificate | None = None
 
 
@@ -74,29 +66,28 @@ class Sent:
 
 def source_auth(scorer: Summary) -> Auth:
     name, key = scorer.source_endpoint_auth_name, scorer.source_endpoint_auth_key
-    return replace(
-        _auth(name, key, scorer.source_auth),
-        basic=scorer.source_basic_auth,
-        headers=scorer.source_headers or (),
-        certificate=scorer.source_client_certificate,
-    )
+    auth = _auth(name, key, scorer.source_auth, scorer.source_client_certificate)
+    return replace(auth, basic=scorer.source_basic_auth, headers=scorer.source_headers or ())
 
 
 def scoring_auth(scorer: Summary) -> Auth:
     name, key = scorer.scoring_endpoint_auth_name, scorer.scoring_endpoint_auth_key
-    return replace(_auth(name, key, scorer.scoring_auth), certificate=scorer.scoring_client_certificate)
+    return _auth(name, key, scorer.scoring_auth, scorer.scoring_client_certificate)
 
 
-def _auth(name: str, key: str, extra: EndpointAuth | None) -> Auth:
-    if key == NEEDS_NEWER_AGENT:
+def _auth(
+    name: str, key: str, extra: summary.EndpointAuth | None, certificate: ClientCertificate | None
+) -> Auth:
+    if key == summary.NEEDS_NEWER_AGENT:
         name, key = "", ""
-    extra = extra or EndpointAuth()
+    extra = extra or summary.EndpointAuth()
     return Auth(
         secret_name=name,
         secret_key=key,
         service_account_token=extra.service_account_token,
         oauth2=extra.oauth2,
         ca=extra.ca_config_map_ref,
+        certificate=certificate,
     )
 
 
@@ -192,10 +183,9 @@ class Credentials:
             keys = auth.basic.username_key, auth.basic.password_key
             user, password = await self._values(auth.basic.name, keys, _Kind.TEXT, after=after)
             if ":" in user:
-                msg = (
-                    f"{_where(auth.basic.name, auth.basic.username_key)} holds a colon, which a user name of"
-                )
-                raise AgentError(f"{msg} basic authentication cannot have", reason=Reason.TOKEN_UNAVAILABLE)
+                where = _where(auth.basic.name, auth.basic.username_key)
+                msg = f"{where} holds a colon, which a user name of basic authentication cannot have"
+                raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
             encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
             headers["Authorization"] = f"Basic {encoded}"
             secrets += [password, encoded]

@@ -101,11 +101,7 @@ def url_fault(field: str, url: str) -> str | None:
     """Why nothing can be sent to this URL, or None. ``field`` is the key of the configuration."""
     try:
         parts = urlsplit(url)
-        usable = (
-            parts.scheme in {"http", "https"}
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-        )
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     return None if usable else f"{field} {display(url)!r} is not an http or https URL"

@@ -54,12 +54,9 @@ class DirectoryStore:
             change()
 
     def _path(self, name: str) -> Path:
-        stem = (
-            name
-            if len(name) <= MAX_STEM
-            else f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
-        )
-        return self._directory / f"{stem}.yaml"
+        if len(name) > MAX_STEM:
+            name = f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        return self._directory / f"{name}.yaml"
 
     def _read(self, path: Path, *, until: bytes) -> Stored | None:
         """The object in a file. Only the part before the text ``until`` is parsed."""
@@ -92,14 +89,10 @@ class DirectoryStore:
 
     def _list_owned(self, *, until: bytes) -> list[Stored]:
         try:
-            paths = (
-                sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml")
-                if self._directory.exists()
-                else []
-            )
+            paths = sorted(self._directory.iterdir()) if self._directory.exists() else []
         except OSError as error:
             raise _failed(self._directory, error) from error
-        found = (self._read(path, until=until) for path in paths)
+        found = (self._read(path, until=until) for path in paths if path.suffix == ".yaml")
         return [one for one in found if one is not None and one.owned_by(hub_scorer=self._hub_scorer)]
 
     def _delete(self, stored: Stored) -> None:

@@ -11,27 +11,10 @@ from urllib.parse import quote
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish import store
-from dsf_agent.publish.store import (
-    HubObject,
-    ObjectList,
-    Stored,
-    Table,
-    sole_owner,
-    status_body,
-    stored_bytes,
-)
+from dsf_agent.publish.store import HubObject, ObjectList, Stored, Table, sole_owner, status_body
 from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
-from dsf_wire import ownership
-from dsf_wire.constants import (
-    AGENT_MANAGER,
-    MANAGED_BY_LABEL,
-    MAX_SCORE_ITEMS,
-    RUNS_ON_HUB,
-    RUNS_ON_LABEL,
-    SCORE_GROUP,
-    SCORE_PLURAL,
-    SCORE_VERSION,
-)
+from dsf_wire import constants, ownership
+from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, MAX_SCORE_ITEMS, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import Writer
 
 log = logging.getLogger(__name__)
@@ -73,9 +56,8 @@ class HubStore:
         self._server = server
         self._limit = limit
         self._cluster = cluster
-        self._base = (
-            f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{quote(cluster, safe='')}/{SCORE_PLURAL}"
-        )
+        resource = f"namespaces/{quote(cluster, safe='')}/{constants.SCORE_PLURAL}"
+        self._base = f"/apis/{constants.SCORE_API_VERSION}/{resource}"
         self._exclusive: set[str] = set()
         """Objects that only our agent wrote when they were last read, or that did not exist."""
         self._seen_versions: dict[str, _SeenVersion] = {}
@@ -92,7 +74,7 @@ class HubStore:
         encode = partial(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
         # In a thread if there are many items: it takes long for tens of thousands.
         body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
-        size = stored_bytes(len(body), items=len(values))
+        size = store.stored_bytes(len(body), items=len(values))
         if size > self._limit:
             msg = f"{len(values)} items make an object of {size} bytes, the limit is {self._limit}; {COARSER}"
             raise AgentError(msg, reason=Reason.TOO_LARGE)

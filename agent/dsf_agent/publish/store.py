@@ -8,15 +8,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from dsf_wire import ownership
-from dsf_wire.constants import (
-    AGENT_MANAGER,
-    MANAGED_BY_LABEL,
-    RUNS_ON_HUB,
-    RUNS_ON_LABEL,
-    SCORE_API_VERSION,
-    SCORER_LABEL,
-)
+from dsf_wire import constants, ownership
 from dsf_wire.ownership import FieldsEntry, Writer
 
 KIND: Final = "AddOnPlacementScore"
@@ -40,8 +32,8 @@ class Stored:
 
     def owned_by(self, *, hub_scorer: bool) -> bool:
         """Whether the labels say that the hub scorer writes this object, or else an agent."""
-        ours = self.labels.get(MANAGED_BY_LABEL) == AGENT_MANAGER
-        return ours and (self.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB) is hub_scorer
+        ours = self.labels.get(constants.MANAGED_BY_LABEL) == constants.AGENT_MANAGER
+        return ours and (self.labels.get(constants.RUNS_ON_LABEL) == constants.RUNS_ON_HUB) is hub_scorer
 
 
 class ScoreStore(Protocol):
@@ -66,11 +58,11 @@ class ScoreStore(Protocol):
 
 def labels(scorer: str, *, hub_scorer: bool = False) -> dict[str, str]:
     """The labels of our objects. Names that are not valid label values are left out."""
-    found = {MANAGED_BY_LABEL: AGENT_MANAGER}
+    found = {constants.MANAGED_BY_LABEL: constants.AGENT_MANAGER}
     if hub_scorer:
-        found[RUNS_ON_LABEL] = RUNS_ON_HUB
+        found[constants.RUNS_ON_LABEL] = constants.RUNS_ON_HUB
     if _LABEL_VALUE.fullmatch(scorer):
-        found[SCORER_LABEL] = scorer
+        found[constants.SCORER_LABEL] = scorer
     return found
 
 
@@ -79,7 +71,7 @@ def manifest(*, name: str, namespace: str, labels: Mapping[str, str] | None = No
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if labels is not None:
         metadata["labels"] = dict(labels)
-    return {"apiVersion": SCORE_API_VERSION, "kind": KIND, "metadata": metadata}
+    return {"apiVersion": constants.SCORE_API_VERSION, "kind": KIND, "metadata": metadata}
 
 
 def timestamp(seconds: float) -> str:
@@ -127,7 +119,7 @@ class HubObject(msgspec.Struct, frozen=True):
     @property
     def writers(self) -> tuple[Writer, ...]:
         """Other programs that write the status."""
-        labelled = self.metadata.labels.get(MANAGED_BY_LABEL) == AGENT_MANAGER
+        labelled = self.metadata.labels.get(constants.MANAGED_BY_LABEL) == constants.AGENT_MANAGER
         return ownership.other_writers(
             self.metadata.managed_fields, labelled=labelled, scored=bool(self.status.scores)
         )
@@ -190,9 +182,9 @@ def sole_owner(status: Status, *, now: float) -> FieldsEntry:
     if status.valid_until is not None:
         fields["f:validUntil"] = {}
     return FieldsEntry(
-        manager=AGENT_MANAGER,
+        manager=constants.AGENT_MANAGER,
         operation=ownership.APPLY,
-        api_version=SCORE_API_VERSION,
+        api_version=constants.SCORE_API_VERSION,
         time=datetime.fromtimestamp(int(now), tz=UTC),
         fields_type="FieldsV1",
         fields_v1=msgspec.Raw(msgspec.json.encode({"f:status": fields})),

@@ -7,20 +7,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import structs
 
-from dsf_scorer.conformance import scoring
-from dsf_scorer.conformance.exchange import (
-    ERROR,
-    LOOPBACK,
-    OK,
-    WARNING,
-    Client,
-    Finding,
-    Report,
-    Target,
-    origin_of,
-    split_http,
-    trouble,
-)
+from dsf_scorer.conformance import exchange, scoring
+from dsf_scorer.conformance.exchange import ERROR, OK, WARNING, Client, Finding, Report, Target, trouble
 from dsf_scorer.conformance.scoring import Sample, nodes
 from dsf_scorer.definition import DEFAULT_PATH, check_definition
 from dsf_scorer.errors import DefinitionError, UsageError
@@ -113,7 +101,7 @@ def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
         yield Finding("config.scoring-host", WARNING, message, hint)
     for section, part in (("source", source), ("scoring", scoring)):
         try:
-            split_http(part.host or target.origin)
+            exchange.split_http(part.host or target.origin)
         except UsageError as problem:
             yield Finding(f"config.{section}-host", ERROR, str(problem))
         if part.path and not part.path.startswith("/"):
@@ -151,7 +139,7 @@ def _query(text: str, judge_query: JudgeQuery) -> Iterator[Finding]:
 def other_origin(scoring: ConfigScoring, target: Target) -> bool:
     """Whether scoring.host is a URL that is not on the origin of /config."""
     try:
-        return bool(scoring.host) and origin_of(split_http(scoring.host)) != target.origin
+        return bool(scoring.host) and exchange.origin_of(exchange.split_http(scoring.host)) != target.origin
     except UsageError:
         return False
 
@@ -198,7 +186,7 @@ def _scoring_url(target: Target, config: ScorerConfig | None) -> str:
 
 def _transport(url: str) -> Finding:
     parts = urlsplit(url)
-    if parts.scheme == "https" or parts.hostname in LOOPBACK:
+    if parts.scheme == "https" or parts.hostname in exchange.LOOPBACK:
         return Finding("scoring.transport", OK, "the token does not travel in the clear")
     hint = "use https outside of a cluster's own network"
     return Finding("scoring.transport", WARNING, "the token travels over http in the clear", hint)

@@ -129,11 +129,8 @@ def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool
     mistaken = 0
     for row in _rows(sample, guarded=bool(endpoint.token), large=large):
         found = _judged(row, endpoint.send(row))
-        if (
-            (row.method, row.expected) == ("POST", "refusal")
-            and found.severity is WARNING
-            and not reads_metrics
-        ):
+        malformed = (row.method, row.expected) == ("POST", "refusal")
+        if malformed and found.severity is WARNING and not reads_metrics:
             mistaken += 1
         else:
             yield found
@@ -193,12 +190,9 @@ def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
 def _judged(row: Row, reply: Reply) -> Finding:
     """What a row finds, of an API that gave scores for the sample."""
     if (wrong := trouble(row.name, reply)) is not None:
-        hint = "a client's mistake is a 4xx; a 5xx sends people to the wrong log"
-        return replace(
-            wrong,
-            message=f"{row.what}: {wrong.message}",
-            hint=hint if row.expected == "refusal" else wrong.hint,
-        )
+        refusal = "a client's mistake is a 4xx; a 5xx sends people to the wrong log"
+        hint = refusal if row.expected == "refusal" else wrong.hint
+        return replace(wrong, message=f"{row.what}: {wrong.message}", hint=hint)
     if row.expected == "scores" and reply.status == 200:
         results, faults = _results(reply.body)
         message = f"{row.what}: {_first(faults) or f'{len(results)} scores'}"
