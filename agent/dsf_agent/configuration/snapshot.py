@@ -18,8 +18,7 @@ from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, SummariesE
 LONGEST_SECONDS: Final = 31_536_000
 """A year, as the generator's limit. More is probably a wrong unit, and the expiry may be no valid date."""
 
-DESTINATION_HUB: Final = "AddOnPlacementScore"
-DESTINATIONS: Final = ("", DESTINATION_HUB, "None")
+DESTINATIONS: Final = ("", "AddOnPlacementScore", "None")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,8 +42,6 @@ class UnusableFile:
 
 
 Observation = Snapshot | UnusableFile
-
-
 Content = bytes | UnusableFile
 
 

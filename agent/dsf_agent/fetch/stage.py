@@ -23,7 +23,6 @@ MAX_GET_LENGTH: Final = 2000
 MAX_LOOKBACK: Final = 10 * 366 * 86_400
 """Seconds. A longer range is probably a wrong unit."""
 
-
 LONGEST_ALIGNED_STEP: Final = 300
 """Seconds. With a larger step the window ends now: to end at a multiple would leave out too much."""
 BATCH_SERIES: Final = 2000
@@ -127,16 +126,12 @@ class Fetch:
 
     def _call(self, index: int, *, now: float) -> Call:
         scorer = self._scorer
+        parameters = {"query": self._queries[index]}
         if _instant(scorer):
-            parameters = {"query": self._queries[index], "time": str(int(now))}
+            parameters["time"] = str(int(now))
         else:
-            end = window_end(now, step=scorer.source_step)
-            parameters = {
-                "query": self._queries[index],
-                "start": str(end - scorer.source_range),
-                "end": str(end),
-                "step": str(scorer.source_step),
-            }
+            end, step = window_end(now, step=scorer.source_step), scorer.source_step
+            parameters |= {"start": str(end - scorer.source_range), "end": str(end), "step": str(step)}
         form = urlencode(parameters)
         parts = urlsplit(scorer.source_endpoint)
         joined = f"{parts.query}&{form}" if parts.query else form

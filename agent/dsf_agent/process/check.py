@@ -38,11 +38,8 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         if isinstance(found, UnusableFile):
             print(f"gitops-dsf-agent: {found.text}", file=sys.stderr)
             return 1
-        unknown = sorted(
-            set(only)
-            - {scorer.name for scorer in found.scorers}
-            - {problem.name for problem in found.problems}
-        )
+        known = {scorer.name for scorer in found.scorers} | {problem.name for problem in found.problems}
+        unknown = sorted(set(only) - known)
         if unknown:
             names = ", ".join(_shown(scorer.name) for scorer in found.scorers) or "none"
             print(
@@ -99,17 +96,9 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
     if result.first_fault:
         notes.append(f"{own}: the first dropped result: {result.first_fault}")
     notes += [f"{own}: the source warns: {warning}" for warning in result.warnings]
-    cells = (
-        own,
-        str(result.series),
-        str(result.size),
-        str(result.results),
-        str(result.dropped.total()),
-        str(result.clamped),
-        str(len(items)) if publishes(scorer) else "-",
-        "ok",
-    )
-    return Row(cells=cells, notes=tuple(notes), good=True)
+    counts = (result.series, result.size, result.results, result.dropped.total(), result.clamped)
+    published = str(len(items)) if publishes(scorer) else "-"
+    return Row(cells=(own, *map(str, counts), published, "ok"), notes=tuple(notes), good=True)
 
 
 def _shown(name: str) -> str:

@@ -5,6 +5,7 @@ import gc
 import logging
 import signal
 from collections.abc import Coroutine
+from dataclasses import asdict
 from typing import Any, Final
 
 import anyio.lowlevel
@@ -179,11 +180,8 @@ class Agent:
             "configuration": {
                 "seen": snapshot is not None,
                 "digest": snapshot.digest if snapshot else None,
-                "trouble": {"reason": trouble.reason, "text": trouble.text} if trouble else None,
-                "problems": [
-                    {"index": problem.index, "name": problem.name, "reason": problem.reason}
-                    for problem in (snapshot.problems if snapshot else ())
-                ],
+                "trouble": asdict(trouble) if trouble else None,
+                "problems": [asdict(problem) for problem in (snapshot.problems if snapshot else ())],
             },
             "scorers": scorers,
             "hubClockOffsetSeconds": hub.clock.offset if hub is not None else None,

@@ -211,11 +211,7 @@ class Scheduler:
 
     def states(self) -> dict[str, WorkerState]:
         """The states of running workers, by scorer name."""
-        return {
-            name: running.worker.state
-            for name, running in self._running.items()
-            if running.worker is not None
-        }
+        return {name: one.worker.state for name, one in self._running.items() if one.worker is not None}
 
     async def apply(self, wanted: Iterable[Summary]) -> None:
         """Stops the workers of entries that went or changed, and starts those of new or changed ones."""
@@ -262,9 +258,8 @@ class Scheduler:
 
     def _start(self, scorer: Summary, *, longest: float) -> None:
         self.metrics.of(scorer.score_name).names_source(scorer.source_ref)
-        splay = stable_fraction(self.cluster, scorer.score_name, "splay") * min(
-            longest, scorer.scoring_interval
-        )
+        longest = min(longest, scorer.scoring_interval)
+        splay = stable_fraction(self.cluster, scorer.score_name, "splay") * longest
         task = asyncio.create_task(self._guard(scorer, splay=splay), name=f"worker {scorer.name}")
         self._running[scorer.name] = _Running(scorer=scorer, task=task)
 

@@ -38,8 +38,6 @@ DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
 DROP_NOT_FINITE: Final = "not_finite"
 """NaN, an infinity, or a number beyond the range of a float."""
-
-
 BEYOND_FLOAT: Final = 10**400
 """In place of NaN and infinities, which are no JSON."""
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)

@@ -25,7 +25,6 @@ HIDDEN: Final = "(token)"
 SHORTEST: Final = 8
 """The start of a token that is hidden already, because a message may end in the middle of it."""
 
-
 _UNREACHABLE: Final = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
 """What a plain socket reports of a peer that cannot be reached."""
 

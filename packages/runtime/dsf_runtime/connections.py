@@ -60,10 +60,8 @@ class Connections:
                 if now - self._checked < RECHECK_SECONDS or not connection.access.files:
                     return connection
                 self._checked = now
-                if (
-                    await asyncio.to_thread(fingerprint, connection.access.files)
-                    == connection.access.fingerprint
-                ):
+                found = await asyncio.to_thread(fingerprint, connection.access.files)
+                if found == connection.access.fingerprint:
                     return connection
                 log.info("credentials of %s changed on disk, reading them again", connection.access.host)
             return await self._connect()

@@ -20,9 +20,8 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the traceback if there is one."""
         fields = " ".join(f"{name}={value}" for name, value in _fields(record, self._names).items())
-        text = f"{_time(record)} {record.levelname} {record.getMessage()}" + (
-            f" ({fields})" if fields else ""
-        )
+        shown = f" ({fields})" if fields else ""
+        text = f"{_time(record)} {record.levelname} {record.getMessage()}{shown}"
         text = text.replace("\r", "\\r").replace("\n", "\\n")
         return text + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
 
@@ -63,8 +62,5 @@ def _fields(record: logging.LogRecord, names: Sequence[str]) -> dict[str, str]:
 
 
 def _time(record: logging.LogRecord) -> str:
-    return (
-        datetime.fromtimestamp(record.created, tz=UTC)
-        .isoformat(timespec="milliseconds")
-        .replace("+00:00", "Z")
-    )
+    time = datetime.fromtimestamp(record.created, tz=UTC).isoformat(timespec="milliseconds")
+    return time.replace("+00:00", "Z")

@@ -144,7 +144,7 @@ class ScorerApp:
         method = scope["method"]
         if path == self.path:
             if method != "POST":
-                return _not_allowed("POST", f"{path} is answered on POST")
+                return failure(405, f"{path} is answered on POST", headers={"allow": "POST"})
             return await self._measured(scope, receive)
         pages: dict[str, Callable[[], Response]] = {
             "/config": lambda: Response(body=self._page(prefix)),
@@ -155,7 +155,7 @@ class ScorerApp:
             known = ", ".join([f"POST {self.path}", *(f"GET {page}" for page in pages)])
             return failure(404, f"there is no {path[:200]} here; this scoring API answers {known}")
         if method not in {"GET", "HEAD"}:
-            return _not_allowed("GET, HEAD", f"{path} is answered on GET")
+            return failure(405, f"{path} is answered on GET", headers={"allow": "GET, HEAD"})
         return pages[path]()
 
     def _page(self, prefix: str) -> bytes:
@@ -248,7 +248,3 @@ class ScorerApp:
             elif message["type"] == "lifespan.shutdown":
                 await send({"type": "lifespan.shutdown.complete"})
                 return
-
-
-def _not_allowed(allow: str, message: str) -> Response:
-    return failure(405, message, headers={"allow": allow})

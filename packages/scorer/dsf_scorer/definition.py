@@ -46,9 +46,10 @@ class Decorator(Generic[F]):
         """The decorator for one function; its arguments are what /config says (docs/scores/scorers.md)."""
 
         def decorate(function: F) -> ScorerApp:
+            paragraph = (inspect.getdoc(function) or "").partition("\n\n")[0]
             config = ScorerConfig(
                 name=name,
-                description=description or _summary(function),
+                description=description or " ".join(paragraph.split()),
                 source=ConfigSource(
                     type="Prometheus" if query.strip() else "None",
                     host=source_host,
@@ -78,11 +79,6 @@ batch_scorer: Final = Decorator[BatchFunction](each=False)
 """For functions that take all series at once: ``(list of series[, arguments]) -> iterable of Score``. Use it
 for scores that need several series (a price and a size, power and throughput) or no series (no query).
 """
-
-
-def _summary(function: Callable[..., Any]) -> str:
-    """The first paragraph of the docstring, on one line."""
-    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
 def check_definition(config: ScorerConfig) -> None:
