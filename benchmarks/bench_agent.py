@@ -45,11 +45,6 @@ class Bench:
         self.flags: list[str | Path] = ["--config-dir", self.volume.directory, "--cluster-name", "bench"]
         self.flags += ["--publish", f"dir:{directory / 'out'}"]
 
-    def to_hub(self, url: str) -> list[str | Path]:
-        """More flags, for an agent that publishes to a hub."""
-        file = kubeconfig(self.directory / "kubeconfig", server=url)
-        return ["--publish", "hub", "--hub-kubeconfig", file]
-
 
 def matrix(series: int, points: int) -> bytes:
     """A range query's answer with cAdvisor-like labels and full-precision values: 20.7 MB for 10,000 x 60."""
@@ -152,7 +147,9 @@ async def rest(bench: Bench) -> list[Figure]:
         bench.volume.put(
             *(entry(f"s{n}", scoring=scoring.url, source=source.url, **often) for n in range(10))
         )
-        for kind, flags, goal in (("dir", [], 50), ("hub", bench.to_hub(server.url), 70)):
+        config = kubeconfig(bench.directory / "kubeconfig", server=server.url)
+        to_hub: list[str | Path] = ["--publish", "hub", "--hub-kubeconfig", config]
+        for kind, flags, goal in (("dir", [], 50), ("hub", to_hub, 70)):
             async with agent(*bench.flags, *flags) as process:
                 await asyncio.sleep(25)
                 what = f"memory at rest with 10 scorers, --publish {kind}"

@@ -25,8 +25,6 @@ HERE = Path(__file__).parent
 PEERS = 8
 HEALTH_SECONDS = 0.5
 SIDES = ("APIs", "sources")
-
-
 HEALTH = """
 import http.client, sys, time
 port, seconds = int(sys.argv[1]), float(sys.argv[2])
@@ -41,7 +39,7 @@ while time.monotonic() < end:
     time.sleep(0.05)
 print(slowest)
 """
-"""Asks in a process of its own: this one is busy with being hostile."""
+"""Asks in a process of its own: this one is busy with being hostile. Prints the seconds of the slowest."""
 
 
 async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> list[Figure]:
@@ -66,31 +64,22 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
         )
         assert child.stdout is not None
         port = json.loads(await child.stdout.readline())
-        health = await _health(port, seconds=seconds - 1)
+        probe = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", HEALTH, str(port), str(seconds - 1), stdout=asyncio.subprocess.PIPE
+        )
+        health, _ = await probe.communicate()
         most = memory(child.pid)
         report = json.loads(await child.stdout.readline())
+        cpu, wall = (1000 * report[clock] for clock in ("cpu", "wall"))
+        turn = f"longest turn of the loop: {cpu:.0f} ms of CPU, {wall:.0f} ms on the clock"
         await child.wait()
         missed = 1 - min(len(well.to(f"well{n}")) for n in range(PEERS)) / (seconds - 1)
         what = f"{PEERS} peers, {kind}, {side}" if kind in KINDS else kind
         return [
-            Figure(f"{what}: cycles that healthy scorers missed", 100 * missed, 15, "%", _turn(report)),
-            Figure(f"{what}: slowest /healthz", health, HEALTH_SECONDS, "s"),
+            Figure(f"{what}: cycles that healthy scorers missed", 100 * missed, 15, "%", turn),
+            Figure(f"{what}: slowest /healthz", float(health), HEALTH_SECONDS, "s"),
             Figure(f"{what}: peak of memory", most, 200, "MB"),
         ]
-
-
-def _turn(report: dict[str, float]) -> str:
-    cpu, wall = (1000 * report[clock] for clock in ("cpu", "wall"))
-    return f"longest turn of the loop: {cpu:.0f} ms of CPU, {wall:.0f} ms on the clock"
-
-
-async def _health(port: int, *, seconds: float) -> float:
-    """The slowest of many answers, in seconds."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", HEALTH, str(port), str(seconds), stdout=asyncio.subprocess.PIPE
-    )
-    out, _ = await child.communicate()
-    return float(out)
 
 
 def figures(kinds: Sequence[str], seconds: float) -> Iterator[Figure]:

@@ -28,41 +28,34 @@ def write(
     applications: int,
     regional: bool = True,
     paced: bool = False,
-    seed: int = 1,
 ) -> None:
     """Writes the repository into a new folder. Applications that are not regional run on all clusters."""
-    rng = random.Random(seed)
+    rng = random.Random(1)
     for folder in ("apps", "clusters", "config", "locks", "scorers"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "gitops-dsf.yaml").write_text(
-        _settings(clusters, scorers) + (PACED if paced else ""), encoding="utf-8"
-    )
-    (root / "clusters" / "sets.yaml").write_text(
-        "---\n".join(_set(region) for region in REGIONS), encoding="utf-8"
-    )
+
+    def file(path: str, text: str) -> None:
+        (root / path).write_text(text, encoding="utf-8")
+
+    file("gitops-dsf.yaml", _settings(clusters, scorers) + (PACED if paced else ""))
+    file("clusters/sets.yaml", "---\n".join(_set(region) for region in REGIONS))
+    file("config/masks.yaml", _masks(clusters, scorers))
     for number in range(clusters):
-        (root / "clusters" / f"{cluster_name(number)}.yaml").write_text(
-            _cluster(number, rng), encoding="utf-8"
-        )
+        file(f"clusters/{cluster_name(number)}.yaml", _cluster(number, rng))
     for number in range(scorers):
-        (root / "scorers" / f"{scorer_name(number)}.yaml").write_text(_scorer(number), encoding="utf-8")
-        if number % 5 == 1:
-            (root / "locks" / f"{scorer_name(number)}.yaml").write_text(_lock(number), encoding="utf-8")
-    (root / "config" / "masks.yaml").write_text(_masks(clusters, scorers), encoding="utf-8")
+        file(f"scorers/{scorer_name(number)}.yaml", _scorer(number))
+    for number in range(1, scorers, 5):
+        file(f"locks/{scorer_name(number)}.yaml", _lock(number))
     for number in range(applications):
-        (root / "apps" / f"app-{number:04}.yaml").write_text(
-            _application(number, scorers, regional=regional), encoding="utf-8"
-        )
+        file(f"apps/app-{number:04}.yaml", _application(number, scorers, regional=regional))
 
 
-def edit_scorer(root: Path, number: int = 0) -> None:
+def edit_scorer(root: Path) -> None:
     """The edit of a pull request: one scorer's interval, to and fro."""
-    path = root / "scorers" / f"{scorer_name(number)}.yaml"
+    path = root / "scorers" / f"{scorer_name(0)}.yaml"
     text = path.read_text("utf-8")
-    before, after = (
-        ("interval: 60", "interval: 90") if "interval: 60" in text else ("interval: 90", "interval: 60")
-    )
-    path.write_text(text.replace(before, after), encoding="utf-8")
+    before, after = (60, 90) if "interval: 60" in text else (90, 60)
+    path.write_text(text.replace(f"interval: {before}", f"interval: {after}"), encoding="utf-8")
 
 
 def cluster_name(number: int) -> str:

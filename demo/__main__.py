@@ -32,20 +32,6 @@ minute. docs/start/quickstart.md explains it."""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a demo and returns the exit code."""
-    args = _parser().parse_args(argv)
-    stop = Stop()
-    stop.listen()
-    try:
-        return _run(args, stop)
-    except StoppedError as stopped:
-        print("\nEnded by a signal; every program of the demo was stopped.", file=sys.stderr)
-        return 128 + stopped.number
-    except GitopsDsfError as error:
-        print(f"\ndemo: {error}", file=sys.stderr)
-        return 1
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="make demo",
         description=DESCRIPTION,
@@ -60,7 +46,17 @@ def _parser() -> argparse.ArgumentParser:
         help="folder that is made anew and stays; demo-out by default",
     )
     parser.add_argument("--fast", action="store_true", help="the same story with less time to watch")
-    return parser
+    args = parser.parse_args(argv)
+    stop = Stop()
+    stop.listen()
+    try:
+        return _run(args, stop)
+    except StoppedError as stopped:
+        print("\nEnded by a signal; every program of the demo was stopped.", file=sys.stderr)
+        return 128 + stopped.number
+    except GitopsDsfError as error:
+        print(f"\ndemo: {error}", file=sys.stderr)
+        return 1
 
 
 @contextmanager

@@ -49,7 +49,6 @@ class FleetRepository:
         shutil.copytree(CONTENT, self.root, dirs_exist_ok=True)
 
     def add_scoring_apis(self) -> None:
-        """Adds the scorers that have a scoring API."""
         shutil.copytree(SCORING_APIS, self.root / "scorers", dirs_exist_ok=True)
 
     def edit(self, path: str, before: str, after: str) -> None:

@@ -8,6 +8,9 @@ from demo.history import Command
 
 WIDTH = 110
 OUTPUT_LINES = 24
+_PARAGRAPH = textwrap.TextWrapper(
+    WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+)
 
 
 class Narrator:
@@ -22,45 +25,32 @@ class Narrator:
     def step(self, title: str) -> None:
         """Starts a step."""
         self._step += 1
-        self._line(f"\n{self._style('1;36', f'[{self._step}/{self._steps}]')} {self._style('1', title)}")
+        self.plain(f"\n{self._style('1;36', f'[{self._step}/{self._steps}]')} {self._style('1', title)}")
 
     def say(self, text: str) -> None:
         """Writes a paragraph."""
-        self._line(
-            textwrap.fill(
-                text,
-                WIDTH,
-                initial_indent="  ",
-                subsequent_indent="  ",
-                break_on_hyphens=False,
-                break_long_words=False,
-            )
-        )
+        self.plain(_PARAGRAPH.fill(text))
 
     def command(self, command: Command, *, lines: int = OUTPUT_LINES) -> None:
         """Shows a command with the first ``lines`` lines of its output."""
-        self._line(f"  {self._style('32', '$')} {self._style('1', command.text)}")
+        self.plain(f"  {self._style('32', '$')} {self._style('1', command.text)}")
         shown = command.output.rstrip("\n").splitlines()
         for line in shown[:lines]:
-            self._line(f"    {self._style('2', line)}" if line else "")
+            self.plain(f"    {self._style('2', line)}" if line else "")
         if len(shown) > lines:
-            self._line(f"    {self._style('2', f'... {len(shown) - lines} more lines')}")
+            self.plain(f"    {self._style('2', f'... {len(shown) - lines} more lines')}")
 
     def seen(self, text: str) -> None:
         """Shows a line about the current state."""
-        self._line(f"    {text}")
+        self.plain(f"    {text}")
 
     def plain(self, *lines: str) -> None:
         """Shows lines unchanged."""
-        for line in lines:
-            self._line(line)
+        print(*lines, sep="\n", file=self._out, flush=True)
 
     def placed(self, text: str) -> str:
         """Marks the cluster where the application is."""
         return self._style("1;33", text)
-
-    def _line(self, text: str) -> None:
-        print(text, file=self._out, flush=True)
 
     def _style(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._styled else text

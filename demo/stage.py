@@ -220,17 +220,15 @@ class Stage:
         """Records a commit or a change of the load."""
         self.history.events.append(Event(time=time.time(), text=text))
 
-    def observe(self) -> tuple[Observation, Move | None]:
+    def observe(self) -> Move | None:
         """Records the scores and the decision of now. Raises GitopsDsfError if a program has ended."""
         self.programs.check()
         verdict = self.hub.decide()
         raw = self.hub.publish()
         now = time.time()
         self.recording.add(now, raw)
-        observation = observation_of(
-            verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()}
-        )
-        return observation, self.history.add(observation)
+        load = {name: load.at(now) for name, load in self.loads.items()}
+        return self.history.add(observation_of(verdict, now=now, load=load))
 
 
 def configmap_of(manifestwork: Path) -> dict[str, bytes]:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from demo.history import Move
 from demo.narrator import Narrator
 from demo.network import PROMETHEUS, ClusterLoad
 from demo.stage import EXAMPLES, QUERY_SCORER, SCORERS, Stage
@@ -138,10 +137,10 @@ class Story:
         self._fleet.edit(APPLICATION_FILE, "stickiness: 20 ", "stickiness: 15 ")
         self._tell.command(self._fleet.git("diff", "--unified=0", APPLICATION_FILE))
         self._commit(f"Rank {APPLICATION} by the forecast and the prices")
-        self._look_on()
+        self._stage.observe()
         self._stage.happened(f"commit {self._fleet.head()}: ranked by {' and '.join(SCORERS)}")
         self._stage.deliver()
-        self._look_on()
+        self._stage.observe()
         self._tell.say(
             "The agents post the same metrics to the scoring APIs now. The points are the mean of both"
             " scores:"
@@ -170,7 +169,7 @@ class Story:
         )
         self._tell.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
         self._commit("Let prices count: vcpu-cost from 3 to 7 cents")
-        self._look_on()
+        self._stage.observe()
         self._tell.say("CI comments on the pull request what would change, with the scores of this moment:")
         self._tell.command(self._fleet.product("diff", "--base", "main", "--scores", "../hub"), lines=40)
 
@@ -182,7 +181,7 @@ class Story:
                 "merge", "--quiet", "--no-ff", "--message", "Merge branch prices-count", "prices-count"
             )
         )
-        self._look_on()
+        self._stage.observe()
         self._stage.happened(f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
         changed = self._stage.deliver()
         self._tell.say(
@@ -201,7 +200,7 @@ class Story:
         )
         self._turn(where, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
         self._await_move(f"the load of {where}")
-        self._look_on()
+        self._stage.observe()
         self._tell.command(
             self._fleet.product("explain", f"argocd/{APPLICATION}", where, "--scores", "../hub")
         )
@@ -262,7 +261,7 @@ class Story:
         end = time.monotonic() + seconds
         shown = 0.0
         while time.monotonic() < end:
-            move = self._look_on()
+            move = self._stage.observe()
             if move is not None or time.monotonic() - shown >= LINE_SECONDS:
                 shown = time.monotonic()
                 self._tell.seen(self._line())
@@ -276,9 +275,6 @@ class Story:
             raise GitopsDsfError(
                 f"not within {seconds:.0f} s: {awaited}; the logs in demo-out/logs may say why"
             )
-
-    def _look_on(self) -> Move | None:
-        return self._stage.observe()[1]
 
     def _line(self) -> str:
         observation = self._stage.history.observations[-1]

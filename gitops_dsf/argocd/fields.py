@@ -94,12 +94,10 @@ def _of_an_object(schema: Schema, value: dict[str, Any], path: Path) -> Iterator
     known = schema.get("properties", {})
     others = schema.get("additionalProperties")
     for name, inside in value.items():
-        if inside is None and (name in known or isinstance(others, dict)):
-            continue  # The API server drops it before it looks.
-        if name in known:
-            yield from problems(known[name], inside, (*path, name))
-        elif isinstance(others, dict):
-            yield from problems(others, inside, (*path, name))
+        inner = known.get(name, others)
+        if isinstance(inner, dict):
+            if inside is not None:  # The API server drops null before it looks.
+                yield from problems(inner, inside, (*path, name))
         elif not schema.get("x-kubernetes-preserve-unknown-fields") and not others:
             yield Problem(kind=Kind.UNKNOWN, path=(*path, name), known=tuple(known))
     for name in schema.get("required", ()):

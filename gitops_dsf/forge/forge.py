@@ -44,11 +44,8 @@ class ForgeError(GitopsDsfError):
     @property
     def refused(self) -> bool:
         """Whether the token may not do it."""
-        return not self.wait and self.status in {
-            HTTPStatus.UNAUTHORIZED,
-            HTTPStatus.FORBIDDEN,
-            HTTPStatus.NOT_FOUND,
-        }
+        refusals = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}
+        return not self.wait and self.status in refusals
 
 
 class Answer(NamedTuple):
@@ -227,8 +224,7 @@ class Forge:
                 body=None if body is None else msgspec.json.encode(body),
             )
         except ForgeError as error:
-            msg = f"{what}: {error}"
-            raise ForgeError(msg) from error
+            raise ForgeError(f"{what}: {error}") from error
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             words = printable(answer.content.decode(errors="replace").strip(), most=MOST_QUOTED)
             hint = "" if answer.wait else _hint(answer.status, needs or self.TO_PROPOSE)
@@ -236,8 +232,8 @@ class Forge:
         try:
             return msgspec.json.decode(answer.content, type=kind)
         except (msgspec.DecodeError, RecursionError) as error:
-            msg = f"{what}: the answer is not what {self.NAME} documents: {error}"
-            raise ForgeError(msg) from error
+            message = f"{what}: the answer is not what {self.NAME} documents: {error}"
+            raise ForgeError(message) from error
 
 
 def _hint(status: int, needs: str) -> str:

@@ -187,6 +187,7 @@ def _ranked(
         )
         for result in verdict.prioritizers
     )
+    flips = () if margin is None else _flips(contributions, verdict, -margin if selected else margin, spans)
     # The cluster it would change places with: the first that is out, or the last that is in.
     rival = None if margin is None else ranking.order[ranking.selected - (not selected)]
     rival_name = None if rival is None else names[ranking.clusters[rival]]
@@ -215,9 +216,7 @@ def _ranked(
         rival=rival_name,
         rival_points=rival_points,
         margin=margin,
-        flips=()
-        if margin is None
-        else _flips(contributions, verdict, -margin if selected else margin, spans),
+        flips=flips,
     )
 
 

@@ -208,10 +208,9 @@ def blocking_taint(
     cluster: ManagedCluster, tolerations: Sequence[Toleration], in_decision: bool, now: datetime
 ) -> Taint | None:
     """The first taint that no toleration matches, or None."""
-    for taint in (cluster.spec.taints if cluster.spec else None) or ():
-        if tolerate(taint, tolerations, in_decision, now) is None:
-            return taint
-    return None
+    return next(
+        (each for each in cluster.taints if tolerate(each, tolerations, in_decision, now) is None), None
+    )
 
 
 def taint_reason(cluster: ManagedCluster, placement: Placement, in_decision: bool, now: datetime) -> str:
@@ -272,22 +271,14 @@ def tolerated_until(taint: Taint, seconds: int) -> datetime:
 def requeue_time(
     *, placement: Placement, state: HubState, own: frozenset[str], now: datetime
 ) -> datetime | None:
-    """When the first toleration of a cluster in the decisions runs out; OCM reconciles again then.
-
-    Ignores tainted clusters that are not in the decisions, and clusters with a taint that no toleration
-    matches.
+    """When the first toleration of a cluster in the decisions runs out; OCM reconciles again then. Ignores
+    tainted clusters that are not in the decisions, and clusters with a taint that no toleration matches.
     """
-    found: datetime | None = None
+    ends: list[datetime] = []
     tolerations = placement.spec.tolerations or ()
-    for name in own:
-        cluster = state.positions.get(name)
-        if cluster is None or cluster not in state.tainted:
-            continue
-        spec = state.clusters[cluster].spec
-        answers = [tolerate(taint, tolerations, True, now) for taint in (spec.taints if spec else None) or ()]
-        if None in answers:
-            continue
-        for answer in answers:
-            if answer and answer.until and (found is None or answer.until < found):
-                found = answer.until
-    return found
+    for cluster in state.tainted.intersection(map(state.positions.get, own)):
+        taints = state.clusters[cluster].taints
+        answers = [tolerate(taint, tolerations, True, now) for taint in taints]
+        if None not in answers:
+            ends += [answer.until for answer in answers if answer and answer.until]
+    return min(ends, default=None)

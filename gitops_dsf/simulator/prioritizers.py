@@ -56,11 +56,9 @@ def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
 
 
 def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoordinate, int]]:
-    """Merges the configurations as Go's map does.
-
-    Its key is a struct with a *pointer* to the add-on coordinate, so entries that have one never share a key:
-    duplicates of an add-on score both count, and a BuiltIn entry with an addOn block does not replace its
-    default.
+    """Merges the configurations as Go's map does. Its key is a struct with a *pointer* to the add-on
+    coordinate, so entries that have one never share a key: duplicates of an add-on score both count, and a
+    BuiltIn entry with an addOn block does not replace its default.
     """
     kept: dict[tuple[object, ...], tuple[ScoreCoordinate, int]] = {}
     for position, configuration in enumerate(configurations):
@@ -139,10 +137,6 @@ def score(
     return _BUILT_INS[prioritizer.built_in](prioritizer, placement, state, clusters)
 
 
-def _pick(values: Sequence[int], clusters: Sequence[int]) -> Sequence[int]:
-    return values if len(values) == len(clusters) else [values[cluster] for cluster in clusters]
-
-
 def _balance(
     prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
 ) -> PrioritizerResult:
@@ -171,8 +165,7 @@ def _steady(
     problem = selector_error(placement)
     if problem:
         return PrioritizerResult(prioritizer, [], Status(Code.ERROR, problem, prioritizer.name))
-    own = own_decisions(placement, state)
-    names = state.names
+    own, names = own_decisions(placement, state), state.names
     return PrioritizerResult(prioritizer, [MAX_SCORE if names[cluster] in own else 0 for cluster in clusters])
 
 
@@ -184,8 +177,8 @@ def _resource(
     column = state.allocatable["cpu" if prioritizer.built_in == "ResourceAllocatableCPU" else "memory"]
     found = [column[cluster] for cluster in clusters]
     known = [value for value in found if value is not None]
-    least, most = (min(known), max(known)) if known else (0.0, 0.0)
-    span = most - least
+    least = min(known, default=0.0)
+    span = max(known, default=0.0) - least
     if span == 0:
         values: list[int | None] = [None if value is None else MAX_SCORE for value in found]
     else:
@@ -200,7 +193,8 @@ def _addon(
     prioritizer: Prioritizer, state: HubState, clusters: Sequence[int], now: datetime
 ) -> PrioritizerResult:
     column = state.score_table.column(prioritizer.resource, prioritizer.score, now)
-    values = _pick(column.values, clusters)
+    all_of_them = len(column.values) == len(clusters)
+    values = column.values if all_of_them else [column.values[cluster] for cluster in clusters]
     expired = column.expired.intersection(clusters) if column.expired else ()
     if not expired:
         return PrioritizerResult(prioritizer, values)

@@ -46,12 +46,8 @@ class ScoreColumn:
     @cached_property
     def expiries(self) -> tuple[tuple[datetime, int], ...]:
         """(validUntil, cluster) of valid scores that will expire, soonest first."""
-        expired = self.expired
-        limited = (
-            (until, cluster)
-            for cluster, until in enumerate(self.ends)
-            if until is not None and cluster not in expired
-        )
+        expired, ends = self.expired, enumerate(self.ends)
+        limited = ((until, each) for each, until in ends if until is not None and each not in expired)
         return tuple(sorted(limited))
 
 

@@ -176,9 +176,13 @@ def _token(text: str, at: int) -> Token:
     if found := _SPACE.match(text, at):
         return Token("space", found[0], at)
     if sign in "\"'`":
-        return _quoted(text, at)
+        if (found := _STRING.match(text, at)) is None:
+            raise TemplateError(f"{sign} has no second one", at, f"write {sign} where the text ends")
+        return Token("number" if sign == "'" else "string", found[0], at)
     if sign in "$." and not (sign == "." and text[at + 1 : at + 2] in tuple("0123456789")):
-        return _named(text, at)
+        value = _word(text, at, at + 1)
+        kind = "variable" if sign == "$" else "field" if len(value) > 1 else "dot"
+        return Token(kind, value, at)
     if sign in "+-.0123456789" and sign.isascii():
         found = _NUMBER.match(text, at)
         return Token("number", found[0] if found is not None else sign, at)
@@ -193,13 +197,6 @@ def _token(text: str, at: int) -> Token:
     if sign.isascii() and sign.isprintable():
         return Token(sign, sign, at)
     raise TemplateError(f"{sign!a} does not fit into an action", at)
-
-
-def _named(text: str, at: int) -> Token:
-    """A field, a variable, or a dot."""
-    value = _word(text, at, at + 1)
-    kind = "variable" if text[at] == "$" else "field" if len(value) > 1 else "dot"
-    return Token(kind, value, at)
 
 
 def _word(text: str, start: int, at: int) -> str:
@@ -219,10 +216,3 @@ def _word(text: str, start: int, at: int) -> str:
 
 def _alphanumeric(sign: str) -> bool:
     return sign == "_" or sign.isalpha() or sign.isdecimal()
-
-
-def _quoted(text: str, at: int) -> Token:
-    quote = text[at]
-    if (found := _STRING.match(text, at)) is None:
-        raise TemplateError(f"{quote} has no second one", at, f"write {quote} where the text ends")
-    return Token("number" if quote == "'" else "string", found[0], at)

@@ -6,8 +6,9 @@ functions over maps of one entry. The key is the type's name, and the value its 
 equality is the same as in Kubernetes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 Opaque = Mapping[str, str]
@@ -56,20 +57,20 @@ class Function:
     """Called with the arguments of the chosen overload."""
 
 
-def method(name: str, call: Callable[..., Any], *signatures: tuple[str, ...]) -> Function:
-    """A function that is called on its first parameter. A signature ends with the returned type."""
-    return Function(name, tuple(_overloads(name, signatures, member=True)), call)
+def function(
+    name: str, call: Callable[..., Any], *signatures: tuple[str, ...], member: bool = False
+) -> Function:
+    """A function that is called by its name alone. A signature ends with the returned type."""
+    prefix = f"{name.replace('.', '_')}_{'method' if member else 'function'}"
+    overloads = (
+        Overload(f"{prefix}_{number}", tuple(parameters), returns, member)
+        for number, (*parameters, returns) in enumerate(signatures)
+    )
+    return Function(name, tuple(overloads), call)
 
 
-def function(name: str, call: Callable[..., Any], *signatures: tuple[str, ...]) -> Function:
-    """A function that is called by its name alone."""
-    return Function(name, tuple(_overloads(name, signatures, member=False)), call)
-
-
-def _overloads(name: str, signatures: Iterable[tuple[str, ...]], *, member: bool) -> Iterator[Overload]:
-    for number, (*parameters, returns) in enumerate(signatures):
-        kind = "method" if member else "function"
-        yield Overload(f"{name.replace('.', '_')}_{kind}_{number}", tuple(parameters), returns, member)
+method = partial(function, member=True)
+"""A function that is called on its first parameter."""
 
 
 def parses(name: str, parse: Callable[[str], object]) -> Function:

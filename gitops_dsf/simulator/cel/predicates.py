@@ -16,7 +16,7 @@ from cel_expr_python.ext import ext_optional, ext_strings
 
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.scores import Scores
-from gitops_dsf.simulator.cel import addresses, limits, lists, quantities, texts
+from gitops_dsf.simulator.cel import limits, lists, quantities, texts
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
 from gitops_dsf.simulator.cel.function import (
     CelUnsupported,
@@ -96,7 +96,6 @@ def library(scores: Scores, quantities: QuantityFunctions) -> tuple[Function, ..
         *score_functions(scores),
         *quantities.functions(),
         *_comparisons(),
-        *addresses.functions(),
         *texts.functions(),
         *lists.functions(),
     )

@@ -1,8 +1,9 @@
 """Functions of Kubernetes that read texts (apiserver/pkg/cel/library): patterns (regex.go) with RE2, which
 has the same syntax and leftmost-first rule as Go; URLs (urls.go); semantic versions (semverlib.go,
-blang/semver v4).
+blang/semver v4); IP and CIDR (ip.go, cidr.go), without zones and IPv4-mapped addresses.
 """
 
+import ipaddress
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,8 +16,10 @@ from gitops_dsf.simulator.cel.function import (
     CelUnsupported,
     Function,
     Opaque,
+    function,
     kind,
     method,
+    parses,
     text_of,
 )
 
@@ -149,9 +152,94 @@ def _number(name: str, position: int) -> Function:
     return method(name, lambda value: _parse(text_of(value, SEMVER)).numbers[position], (SEMVER, "int"))
 
 
+IP = "net.IP"
+CIDR = "net.CIDR"
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+
+
+def _address(text: str) -> _Address:
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError as error:
+        raise CelFailure(f"IP Address {text!r} parse error during conversion from string") from error
+    if isinstance(found, ipaddress.IPv6Address) and (
+        found.scope_id is not None or found.ipv4_mapped is not None
+    ):
+        raise CelFailure(f"IP address {text!r} with a zone or an IPv4-mapped address is not allowed")
+    return found
+
+
+def _interface(text: str) -> _Interface:
+    address, slash, bits = text.partition("/")
+    # Go accepts only a plain decimal prefix length: no netmask, no sign, no leading zero.
+    if not slash or not bits.isascii() or not bits.isdigit() or (len(bits) > 1 and bits[0] == "0"):
+        raise CelFailure(f"network address {text!r} parse error during conversion from string")
+    parsed = _address(address)
+    if int(bits) > parsed.max_prefixlen:
+        raise CelFailure(f"network address {text!r} parse error during conversion from string")
+    return ipaddress.ip_interface(f"{parsed}/{int(bits)}")
+
+
+def _ip(value: Opaque) -> _Address:
+    return ipaddress.ip_address(text_of(value, IP))
+
+
+def _cidr(value: Opaque) -> _Interface:
+    return ipaddress.ip_interface(text_of(value, CIDR))
+
+
+def _global_unicast(address: _Address) -> bool:
+    """netip.Addr.IsGlobalUnicast: private ranges count as global, the IPv4 broadcast address does not."""
+    return not (
+        address == ipaddress.IPv4Address("255.255.255.255")
+        or address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
+    )
+
+
+def _link_local_multicast(address: _Address) -> bool:
+    if isinstance(address, ipaddress.IPv4Address):
+        return address in ipaddress.IPv4Network("224.0.0.0/24")
+    return address.packed[0] == 0xFF and address.packed[1] & 0x0F == 0x02
+
+
+def _contains_ip(value: Opaque, other: Opaque | str) -> bool:
+    address = _address(other) if isinstance(other, str) else _ip(other)
+    network = _cidr(value).network
+    return address.version == network.version and address in network
+
+
+def _contains_cidr(value: Opaque, other: Opaque | str) -> bool:
+    inner = (_interface(other) if isinstance(other, str) else _cidr(other)).network
+    outer = _cidr(value).network
+    return outer.version == inner.version and outer.overlaps(inner) and outer.prefixlen <= inner.prefixlen
+
+
+def _masked(value: Opaque) -> Opaque:
+    network = _cidr(value).network
+    return {CIDR: f"{network.network_address}/{network.prefixlen}"}
+
+
+def _to_ip(value: Opaque | str) -> Opaque:
+    return {IP: str(_address(value)) if isinstance(value, str) else str(_cidr(value).ip)}
+
+
+def _is_canonical(text: str) -> bool:
+    return str(_address(text)) == text
+
+
 def functions() -> tuple[Function, ...]:
+    """Not string(ip) and string(cidr): the evaluator cannot extend CEL's own string()."""
     texts, found = ("string", "string"), "list(string)"
     parts = ("getScheme", "getHost", "getHostname", "getPort", "getEscapedPath")
+    both_ips = Function(
+        "ip",
+        (*function("ip", _to_ip, ("string", IP)).overloads, *method("ip", _to_ip, (CIDR, IP)).overloads),
+        _to_ip,
+    )
     return (
         method("find", _find, (*texts, "string")),
         method("findAll", _find_all, (*texts, found), (*texts, "int", found)),
@@ -160,4 +248,18 @@ def functions() -> tuple[Function, ...]:
         method("getQuery", _query, (URL, "map(string,list(string))")),
         *kind("semver", SEMVER, _parse, test="isSemver"),
         *(_number(name, position) for position, name in enumerate(("major", "minor", "patch"))),
+        both_ips,
+        parses("isIP", _address),
+        function("ip.isCanonical", _is_canonical, ("string", "bool")),
+        method("family", lambda value: _ip(value).version, (IP, "int")),
+        method("isUnspecified", lambda value: _ip(value).is_unspecified, (IP, "bool")),
+        method("isLoopback", lambda value: _ip(value).is_loopback, (IP, "bool")),
+        method("isLinkLocalMulticast", lambda value: _link_local_multicast(_ip(value)), (IP, "bool")),
+        method("isLinkLocalUnicast", lambda value: _ip(value).is_link_local, (IP, "bool")),
+        method("isGlobalUnicast", lambda value: _global_unicast(_ip(value)), (IP, "bool")),
+        *kind("cidr", CIDR, _interface, test="isCIDR"),
+        method("containsIP", _contains_ip, (CIDR, "string", "bool"), (CIDR, IP, "bool")),
+        method("containsCIDR", _contains_cidr, (CIDR, "string", "bool"), (CIDR, CIDR, "bool")),
+        method("prefixLength", lambda value: _cidr(value).network.prefixlen, (CIDR, "int")),
+        method("masked", _masked, (CIDR, CIDR)),
     )
