@@ -41,7 +41,8 @@ WireT = TypeVar("WireT")
 def summarise(scorer: EffectiveScorer) -> Summary:
     """A scorer's summary: upstream's sixteen fields, and ours if they differ from the agent's defaults."""
     spec, variant = scorer.spec, scorer.variant
-    source, scoring = spec.source, spec.scoring
+    source, scoring, interval = spec.source, spec.scoring, spec.scoring.params.interval
+    per_request = _unless(scoring.clusters_per_request, DEFAULT_CLUSTERS_PER_REQUEST)
     label = source.cluster_label if scorer.spec.on_hub else None
     basic = variant.basic_auth if variant is not None else None
     written = [header.model_dump() for header in variant.headers] if variant is not None else None
@@ -56,7 +57,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         source_range=scorer.spec.source.params.range,
         source_step=scorer.spec.source.params.step,
         scoring_endpoint=scorer.scoring_endpoint,
-        scoring_interval=scorer.spec.scoring.params.interval,
+        scoring_interval=interval,
         scoring_endpoint_auth_name=_secret(scoring.auth, certificate=True)[0],
         scoring_endpoint_auth_key=_secret(scoring.auth, certificate=True)[1],
         location=spec.location,
@@ -65,9 +66,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         scoring_arguments=dict(scoring.arguments) if scoring.arguments is not None else None,
         score_range=_wire(spec.score_range, ScoreRange),
         score_aggregation=_unless(spec.score_aggregation, "Last"),
-        score_ttl_seconds=_unless(
-            scorer.ttl_seconds, default_ttl_seconds(scorer.spec.scoring.params.interval)
-        ),
+        score_ttl_seconds=_unless(scorer.ttl_seconds, default_ttl_seconds(interval)),
         publish=_wire(_unless(spec.publish, _DEFAULT_PUBLISH), PublishRule),
         source_headers=msgspec.convert(written, tuple[Header, ...]) if written else None,
         source_basic_auth=_wire(basic.secret_ref, BasicAuth) if basic is not None else None,
@@ -80,9 +79,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         default_score=spec.default_score,
         runs_on=RUNS_ON_HUB if scorer.spec.on_hub else None,
         cluster_label=cluster_label(label) if label is not None else None,
-        clusters_per_request=_unless(scoring.clusters_per_request, DEFAULT_CLUSTERS_PER_REQUEST)
-        if scorer.spec.on_hub
-        else None,
+        clusters_per_request=per_request if spec.on_hub else None,
     )
 
 
@@ -255,25 +252,18 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
     scorers = {scorer.name: scorer for scorer in resolved.scorers if scorer.spec.on_hub}
     if not scorers:
         return None
-    running = [
-        # A source that is the same for all clusters, which a scorer on the hub has, is one variant.
-        scorer.variants[0] if scorer.variants else scorer
-        for scorer in scorers.values()
-        if not scorer.spec.suspend
-    ]
+    # A source that is the same for all clusters, which a scorer on the hub has, is one variant.
+    active = (scorer for scorer in scorers.values() if not scorer.spec.suspend)
+    running = [scorer.variants[0] if scorer.variants else scorer for scorer in active]
     labels = (scorer.spec.source.cluster_label for scorer in running)
     identities = sorted({cluster_label(label).identity for label in labels if label is not None} - {""})
     clusters = []
     for cluster in resolved.clusters:
         targets = resolved.targets[cluster.metadata.name]
         values = ((identity, identity_of(cluster, identity)) for identity in identities)
-        clusters.append(
-            FleetCluster(
-                name=cluster.metadata.name,
-                scorers=tuple(name for name in targets if name in scorers),
-                values={identity: value for identity, value in values if value is not None},
-            )
-        )
+        names = tuple(name for name in targets if name in scorers)
+        known = {identity: value for identity, value in values if value is not None}
+        clusters.append(FleetCluster(name=cluster.metadata.name, scorers=names, values=known))
     summaries, egress = tuple(map(summarise, running)), resolved.repository.spec.hub_scorer.egress
     return HubScoring(configuration=_configuration(running, summaries, egress), clusters=tuple(clusters))
 

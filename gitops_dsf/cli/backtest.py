@@ -80,11 +80,10 @@ def _limits(seconds: float | None) -> tuple[float, float]:
 
 def _builder(args: argparse.Namespace, head: FleetVersion, *, start: float, end: float) -> BacktestBuilder:
     base, title = _base(args)
-    titles = title, "the working tree"
     return BacktestBuilder(
         head=head,
         base=base,
-        titles=titles,
+        titles=(title, "the working tree"),
         start=start,
         end=end,
         snapshot=read_hub_data(args).snapshot,
@@ -194,12 +193,8 @@ def _feed_files(args: argparse.Namespace, builder: BacktestBuilder, answers: tup
     read, unused, used = exported(args.cluster_label), [], 0
     for asked in builder.asked():
         grid = builder.grid(asked.step)
-        series = [
-            item
-            for answer in answers
-            for item in answer.series
-            if item.labels.get(SCORE_NAME_LABEL) == asked.score_name
-        ]
+        every = (item for answer in answers for item in answer.series)
+        series = [item for item in every if item.labels.get(SCORE_NAME_LABEL) == asked.score_name]
         found = results(series, read=read, grid=grid, first=0, count=grid.count)
         builder.add(asked, 0, grid.count, found)
         notes += _without_label(args, asked, found)
@@ -216,11 +211,9 @@ def _feed_files(args: argparse.Namespace, builder: BacktestBuilder, answers: tup
             unused.append(f"{text} (clusters {others})" if others else text)
     if unused:
         known = _span_of(answers)
-        when = (
-            "no samples of more than one moment"
-            if known is None
-            else f"samples from {timestamp_of(known[0])} to {timestamp_of(known[1])}"
-        )
+        when = "no samples of more than one moment"
+        if known is not None:
+            when = f"samples from {timestamp_of(known[0])} to {timestamp_of(known[1])}"
         told = (
             f"{args.history} has {when}. Used: {', '.join(unused)}. The others are outside of the span,"
             " of clusters that are not asked for, or not the last ones before a point"
@@ -231,9 +224,7 @@ def _feed_files(args: argparse.Namespace, builder: BacktestBuilder, answers: tup
     return notes
 
 
-def _token(path: Path | None) -> str | None:
-    if path is None:
-        return None
+def _token(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -245,11 +236,11 @@ async def _shown(
     args: argparse.Namespace, head: FleetVersion
 ) -> AsyncIterator[tuple[Callable[[], Awaitable[str]], SSLContext | None]]:
     """What gives the token of each request, that of --token-file without --credentials; and the trust."""
-    said = _token(args.token_file)
+    said = "" if args.token_file is None else _token(args.token_file)
     if args.credentials is None:
 
         async def written() -> str:
-            return said or ""
+            return said
 
         yield written, None
         return
@@ -267,13 +258,9 @@ async def _shown(
         raise UsageError(
             f"--credentials: no source at {display(url)} names a Secret or a CA in the repository"
         )
+    allowed = head.resolved.repository.spec.allowed_token_hosts
     request = page_request(
-        url,
-        auth=auth,
-        scoring_url=url,
-        allowed=head.resolved.repository.spec.allowed_token_hosts,
-        title="--prometheus",
-        section="source.auth",
+        url, auth=auth, scoring_url=url, allowed=allowed, title="--prometheus", section="source.auth"
     )
     async with Fetcher(secrets=args.credentials) as fetcher:
 
@@ -312,15 +299,8 @@ def backtest_text(results: Sequence[Result], *, notes: Sequence[str]) -> str:
         if after is None:
             rows.append([key, "not decided after the change", "", "", ""])
             continue
-        rows.append(
-            [
-                key,
-                sentences.moved(after, before),
-                f"{after.moves_per_day:.1f}",
-                sentences.regret(head, key, before),
-                sentences.time_on(head, key),
-            ]
-        )
+        moved, regret = sentences.moved(after, before), sentences.regret(head, key, before)
+        rows.append([key, moved, f"{after.moves_per_day:.1f}", regret, sentences.time_on(head, key)])
     if rows:
         text += "\n" + table(["placement", "", "a day", "regret", "most of the time on"], rows, right={2})
     else:
@@ -344,21 +324,10 @@ def _advice(result: Result, key: str) -> str:
     text = printable_lines((f"  {key}: {sentences.advised(result, key)}", *places))
     if len(item.shown) < 2:
         return text
-    rows = [
-        [
-            str(each.stickiness),
-            "as written" if each.deadband is None else str(each.deadband),
-            str(each.moves),
-            str(each.returns),
-            f"{each.regret:.1f}",
-            str(each.writes),
-            item.mark(each),
-        ]
-        for each in item.shown
-    ]
-    return text + table(
-        ["stickiness", "deadband", "moves", "back and forth", "regret", "hub writes", ""],
-        rows,
-        right={0, 2, 3, 4, 5},
-        indent=6,
-    )
+    headers = ["stickiness", "deadband", "moves", "back and forth", "regret", "hub writes", ""]
+    rows = []
+    for each in item.shown:
+        deadband = "as written" if each.deadband is None else str(each.deadband)
+        counts = [str(each.moves), str(each.returns), f"{each.regret:.1f}", str(each.writes)]
+        rows.append([str(each.stickiness), deadband, *counts, item.mark(each)])
+    return text + table(headers, rows, right={0, 2, 3, 4, 5}, indent=6)

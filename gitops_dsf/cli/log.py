@@ -149,27 +149,18 @@ def log_text(records: Sequence[Record]) -> str:
     for record in records:
         change, largest = _largest_change(record), ""
         if change is not None:
-            name, before, after = prioritizer_text(change.name), _value(change.before), _value(change.after)
-            largest = f"{name} on {change.cluster} {before} -> {after}"
-        rows.append(
-            [
-                time_text(record),
-                record.placement,
-                _named(record.from_) if record.from_ is not None else "?",
-                _to(record),
-                largest,
-                record.commit[:10],
-            ]
-        )
+            values = f"{_value(change.before)} -> {_value(change.after)}"
+            largest = f"{prioritizer_text(change.name)} on {change.cluster} {values}"
+        before = _named(record.from_) if record.from_ is not None else "?"
+        rows.append([time_text(record), record.placement, before, _to(record), largest, record.commit[:10]])
     return table(["time (UTC)", "placement", "from", "to", "largest change of a score", "commit"], rows)
 
 
 def explained_text(record: Record) -> str:
     lines = [f"{time_text(record)} UTC: {record.placement} {_what(record)}"]
     if record.applications:
-        lines.append(
-            f"  ApplicationSet{'s' if len(record.applications) > 1 else ''} {', '.join(record.applications)}"
-        )
+        plural = "s" if len(record.applications) > 1 else ""
+        lines.append(f"  ApplicationSet{plural} {', '.join(record.applications)}")
     lines.append(f"  live commit of the fleet repository: {record.commit or 'not known'}")
     if record.admitted is not None:
         gain = "" if record.gain is None else f", for {record.gain:+.1f} points by the written weights"

@@ -99,18 +99,11 @@ def _printable(item: Diagnostic) -> Diagnostic:
 
 
 def _json(diagnostics: Sequence[Diagnostic]) -> str:
-    plain = [
-        {
-            "code": item.code,
-            "severity": str(item.severity),
-            "message": item.message,
-            "hint": item.hint,
-            "file": item.position.file,
-            "line": item.position.line,
-            "column": item.position.column,
-        }
-        for item in diagnostics
-    ]
+    plain = []
+    for item in diagnostics:
+        text = {"code": item.code, "severity": str(item.severity), "message": item.message, "hint": item.hint}
+        place = item.position
+        plain.append({**text, "file": place.file, "line": place.line, "column": place.column})
     return printable_json(json.dumps(plain, indent=2, ensure_ascii=False)) + "\n"
 
 
@@ -134,23 +127,12 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
     """Returns a log with one run: all findings, and the rules they belong to."""
     used = sorted({item.code for item in diagnostics})
     index = {code: number for number, code in enumerate(used)}
-    log = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "gitops-dsf",
-                        "semanticVersion": __version__,
-                        "rules": [_rule(code) for code in used],
-                    }
-                },
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(item, index[item.code]) for item in diagnostics],
-            }
-        ],
-    }
+    rules = [_rule(code) for code in used]
+    driver = {"name": "gitops-dsf", "semanticVersion": __version__, "rules": rules}
+    results = [_result(item, index[item.code]) for item in diagnostics]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    log = {"$schema": schema, "version": "2.1.0", "runs": [run]}
     return printable_json(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
 
 

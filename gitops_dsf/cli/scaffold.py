@@ -44,7 +44,6 @@ _REGISTRY: Final = re.compile(r"[a-z0-9]+([.-]+[a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+(
 _IMAGE_COMMENT: Final = re.compile(r"^( +)# (.*image: )REGISTRY/", re.MULTILINE)
 
 _NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered", _ON_REQUEST})
-_IGNORED_IN_TARGET = frozenset({".git"})
 
 
 def default_name(target: Path) -> str:
@@ -196,7 +195,7 @@ def _check_target(target: Path) -> None:
     if not target.is_dir():
         raise UsageError(f"{target} is a file: name a new or empty folder")
     try:
-        found = sorted(item.name for item in target.iterdir() if item.name not in _IGNORED_IN_TARGET)
+        found = sorted(item.name for item in target.iterdir() if item.name != ".git")
     except OSError as error:
         raise RepositoryError(f"cannot read {target}: {error.strerror or error}") from error
     if found:
@@ -265,12 +264,8 @@ def run(arguments: argparse.Namespace) -> int:
         steps = ["gitops-dsf import --context HUB", "gitops-dsf validate", "gitops-dsf render"]
     if target.resolve() != Path.cwd():
         steps.insert(0, f"cd {shlex.quote(str(target))}")
-    lines = [
-        f"Fleet {name} in {target} ({len(written)} files). Next:",
-        "",
-        *(f"  {step}" for step in steps),
-        "",
-    ]
+    made = f"Fleet {name} in {target} ({len(written)} files). Next:"
+    lines = [made, "", *(f"  {step}" for step in steps), ""]
     if arguments.git_url is None:
         lines.append(
             "Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and render again."

@@ -136,14 +136,9 @@ class PlacementOutput(SimulateOutput):
     paced: NotRequired[PacedPlacement]
 
 
+_EXPLAINED: Final = [(each.name, each.type) for each in msgspec.structs.fields(Explanation)]
 ExplainOutput = msgspec.defstruct(
-    "ExplainOutput",
-    [
-        ("hub", HubSource),
-        ("filters_only", bool),
-        *((each.name, each.type) for each in msgspec.structs.fields(Explanation)),
-    ],
-    rename="camel",
+    "ExplainOutput", [("hub", HubSource), ("filters_only", bool), *_EXPLAINED], rename="camel"
 )
 
 _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
@@ -171,9 +166,5 @@ def _schema(verb: str, shapes: tuple[Any, ...]) -> Schema:
     for definition in definitions.values():
         definition.pop("title", None)
     found = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
-    return {
-        "$schema": DRAFT,
-        "title": f"gitops-dsf {verb.replace('-', ' ')} -o json",
-        **found,
-        "$defs": definitions,
-    }
+    title = f"gitops-dsf {verb.replace('-', ' ')} -o json"
+    return {"$schema": DRAFT, "title": title, **found, "$defs": definitions}

@@ -19,11 +19,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _judge_query(text: str) -> list[tuple[int, str, bool]]:
-    return [
-        (
-            mistake.offset,
-            f"{mistake.message} ({mistake.hint})" if mistake.hint else mistake.message,
-            mistake.kind == "function",
-        )
-        for mistake in check(text).mistakes
-    ]
+    found = []
+    for mistake in check(text).mistakes:
+        message = f"{mistake.message} ({mistake.hint})" if mistake.hint else mistake.message
+        found.append((mistake.offset, message, mistake.kind == "function"))
+    return found

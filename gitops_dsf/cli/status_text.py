@@ -87,18 +87,8 @@ def _scorer_table(views: Sequence[ScorerView]) -> str:
         for state in State
         if state in {State.FRESH, State.EXPIRED, State.MISSING} or any(item.counts[state] for item in views)
     ]
-    unexpected = any(item.unexpected for item in views)
-    headers = [
-        "scorer",
-        "health",
-        "config",
-        *map(str, shown),
-        *(["unexpected"] if unexpected else []),
-        "min",
-        "median",
-        "max",
-        "oldest",
-    ]
+    unexpected = ["unexpected"] if any(item.unexpected for item in views) else []
+    headers = ["scorer", "health", "config", *map(str, shown), *unexpected, "min", "median", "max", "oldest"]
     rows = []
     for item in views:
         counts = [str(item.counts[state]) if item.known else "?" for state in shown]

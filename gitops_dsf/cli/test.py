@@ -79,16 +79,9 @@ def junit(output: TestOutput) -> str:
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {"name": "gitops-dsf", **counts})
     for result in output.tests:
-        case = ET.SubElement(
-            suite,
-            "testcase",
-            {
-                "classname": printable(result.file),
-                "name": result.name,
-                "file": printable(result.file),
-                "line": str(result.line),
-            },
-        )
+        file = printable(result.file)
+        place = {"classname": file, "name": result.name, "file": file, "line": str(result.line)}
+        case = ET.SubElement(suite, "testcase", place)
         if not result.passed:
             first = result.failures[0]
             message = f"{first.subject}: expected {first.expected}, got {first.got}"

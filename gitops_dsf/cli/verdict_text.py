@@ -22,14 +22,10 @@ def placement_text(placement: Placement) -> str:
     for predicate in spec.predicates or ():
         selector = predicate.required_cluster_selector or ClusterSelector()
         claims, cel = selector.claim_selector, selector.cel_selector
+        as_labels = LabelSelector(None, claims.match_expressions if claims else None)
         terms = [
             *(f"label {one}" for one in lenient_selector(selector.label_selector).requirements),
-            *(
-                f"claim {one}"
-                for one in lenient_selector(
-                    LabelSelector(None, claims.match_expressions if claims else None)
-                ).requirements
-            ),
+            *(f"claim {one}" for one in lenient_selector(as_labels).requirements),
             *((cel.cel_expressions if cel else None) or ()),
         ]
         lines.append(f"  eligible: {'; '.join(terms) or 'every cluster'}")
@@ -56,17 +52,11 @@ def verdict_text(verdict: Verdict, *, without_scores: Placement | None = None, r
 def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
     names = sorted(verdict.scores or ())
     number_of_clusters = placement.spec.number_of_clusters
-    choice = (
-        "every eligible cluster is selected"
-        if number_of_clusters is None
-        else f"scores choose {number_of_clusters} of them"
-    )
-    lines = [
-        (
-            f"{verdict.placement}: {plural(len(names), 'cluster')} eligible of"
-            f" {plural(len(verdict.candidates), 'cluster')} in {_sets(verdict)}; {choice}"
-        )
-    ]
+    choice = "every eligible cluster is selected"
+    if number_of_clusters is not None:
+        choice = f"scores choose {number_of_clusters} of them"
+    eligible = plural(len(names), "cluster")
+    lines = [f"{verdict.placement}: {eligible} eligible of {_candidates(verdict)}; {choice}"]
     if asks_for_scores(placement):
         lines.append(
             "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible"
@@ -86,20 +76,14 @@ def _headline(verdict: Verdict) -> str:
     asked = (
         "" if number_of_clusters is None or not verdict.unscheduled else f" ({number_of_clusters} asked for)"
     )
-    total = len(verdict.ranking.clusters)
-    return (
-        f"{len(verdict.ranked)} of {plural(total, 'cluster')} selected{asked}, from"
-        f" {plural(len(verdict.candidates), 'cluster')} in {_sets(verdict)}"
-    )
+    total = plural(len(verdict.ranking.clusters), "cluster")
+    return f"{len(verdict.ranked)} of {total} selected{asked}, from {_candidates(verdict)}"
 
 
-def _sets(verdict: Verdict) -> str:
+def _candidates(verdict: Verdict) -> str:
     names = ", ".join(verdict.cluster_sets)
-    return (
-        f"cluster set{'s' if len(verdict.cluster_sets) > 1 else ''} {names}"
-        if names
-        else "no bound cluster set"
-    )
+    sets = f"cluster set{'s' if len(verdict.cluster_sets) > 1 else ''} {names}"
+    return f"{plural(len(verdict.candidates), 'cluster')} in {sets if names else 'no bound cluster set'}"
 
 
 def _ranking(verdict: Verdict, rows: int | None) -> str:
@@ -107,13 +91,8 @@ def _ranking(verdict: Verdict, rows: int | None) -> str:
     if ranking is None or not ranking.order:
         return ""
     chosen, names = verdict.chosen, verdict.state.names
-    headers = [
-        "rank",
-        "",
-        "cluster",
-        "points",
-        *(f"{prioritizer_text(item.name)} x{item.weight}" for item in verdict.prioritizers),
-    ]
+    weighted = (f"{prioritizer_text(item.name)} x{item.weight}" for item in verdict.prioritizers)
+    headers = ["rank", "", "cluster", "points", *weighted]
     shown = ranking.order[:rows]
     lines = []
     for number, index in enumerate(shown, start=1):
@@ -163,16 +142,10 @@ def explanation_text(explanation: Explanation | ClusterReason, *, placement: str
 
 
 def _contributions(explanation: Explanation | ClusterReason) -> str:
-    rows = [
-        [
-            part.name,
-            "-" if part.score is None else str(part.score),
-            f"x {part.weight}",
-            str(part.points),
-            part.note,
-        ]
-        for part in explanation.contributions
-    ]
+    rows = []
+    for part in explanation.contributions:
+        score = "-" if part.score is None else str(part.score)
+        rows.append([part.name, score, f"x {part.weight}", str(part.points), part.note])
     rows.append(["sum", "", "", str(explanation.points), ""])
     return table(["prioritizer", "score", "weight", "points", ""], rows, right={1, 2, 3})
 
@@ -184,20 +157,12 @@ def what_would_flip(explanation: Explanation) -> str:
             " help\n"
         )
     if explanation.margin is None:
-        return (
-            "\n  what would have to change: no score can flip this decision\n"
-            if explanation.rank is not None
-            else ""
-        )
+        nothing = "\n  what would have to change: no score can flip this decision\n"
+        return nothing if explanation.rank is not None else ""
     points = plural(explanation.margin, "point")
     verb = "lose" if explanation.selected else "gain"
-    lines = [
-        "",
-        (
-            f"  what would have to change: it must {verb} {points} against {explanation.rival}"
-            f" ({explanation.rival_points})"
-        ),
-    ]
+    rival = f"{explanation.rival} ({explanation.rival_points})"
+    lines = ["", f"  what would have to change: it must {verb} {points} against {rival}"]
     if not explanation.flips:
         lines.append("    no score of this Placement has a weight, so none can do that")
     nearest = explanation.nearest

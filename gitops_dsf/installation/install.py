@@ -159,14 +159,10 @@ class Installer:
                 found.append(application(item, live))
         if settings.delivery.mode == "ManifestWork" and settings.reconciler.enabled:
             namespace = settings.hub_namespace
-            found.append(
-                leadership(
-                    self._get("coordination.k8s.io", "Lease", RECONCILER, namespace),
-                    deployment=self._get("apps", "Deployment", RECONCILER, namespace),
-                    pods=self.hub.list(f"/api/v1/namespaces/{namespace}/pods", labels=POD_LABEL),
-                    now=self.hub.now(),
-                )
-            )
+            lease = self._get("coordination.k8s.io", "Lease", RECONCILER, namespace)
+            deployment = self._get("apps", "Deployment", RECONCILER, namespace)
+            pods = self.hub.list(f"/api/v1/namespaces/{namespace}/pods", labels=POD_LABEL)
+            found.append(leadership(lease, deployment=deployment, pods=pods, now=self.hub.now()))
         return found
 
     def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Object | None:

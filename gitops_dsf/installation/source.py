@@ -148,11 +148,9 @@ def unpublished(source: Source) -> tuple[str, str]:
     commits = {ref: commit for commit, ref in pairs}
     commit = commits.get(f"refs/heads/{revision}") or next(iter(commits.values()), None)
     if commit is None:
-        do = (
-            f"commit and push {RENDERED}/"
-            if in_folder
-            else "let the pipeline publish it, or run `gitops-dsf ci publish`"
-        )
+        do = f"commit and push {RENDERED}/"
+        if not in_folder:
+            do = "let the pipeline publish it, or run `gitops-dsf ci publish`"
         return f"{url} has no branch {revision}: {do}, and run install again", ""
     if in_folder and _differs(source.directory, commit):
         return (

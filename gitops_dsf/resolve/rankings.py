@@ -73,19 +73,15 @@ def resolve_ranking(
     weights = choose(spec.stickiness, [score.weight for score in scores])
     if weights is None:
         return None
-    paced, held = None, None
+    paced, held = None, tuple[int, ...]()
     if settings.pace is not None and is_paced(item, settings):
         paced = paced_ranking(spec.scores, scores, scorers, weights=weights, refuges=settings.pace.refuges)
-        held = hold_weights([score.weight for score in scores], spans(scores, scorers))
-        if held is None:
+        found = hold_weights([score.weight for score in scores], spans(scores, scorers))
+        if found is None:
             return None
+        held = found
     return ResolvedPlacement(
-        written=item,
-        namespace=namespace,
-        scores=scores,
-        weights=weights,
-        paced=paced,
-        hold_weights=held or (),
+        written=item, namespace=namespace, scores=scores, weights=weights, paced=paced, hold_weights=held
     )
 
 

@@ -191,20 +191,19 @@ def _condition(type_: str, description: str, *, priority: int = 0) -> Schema:
 
 
 def _said(description: str, type_: str = "string", **properties: Schema) -> Schema:
-    node: Schema = {"type": type_, "description": description}
-    return node | ({"properties": properties} if properties else {})
+    if properties:
+        return {"type": "object", "description": description, "properties": properties}
+    return {"type": type_, "description": description}
 
 
 _ASKED: Final = _said(
     "What is asked of the metric source.",
-    "object",
     query=_said("PromQL."),
     range=_said("Seconds of history.", "integer"),
     step=_said("Seconds between two points.", "integer"),
 )
 _SCORED: Final = _said(
     "How often is scored, and under which name.",
-    "object",
     name=_said("Score name."),
     interval=_said("Seconds between two runs.", "integer"),
 )
@@ -213,7 +212,6 @@ _SYNCED_CONFIG: Final = {
     "description": _said("What it says that it does."),
     "source": _said(
         "Where the metrics come from.",
-        "object",
         type=_said("Kind of metric source."),
         host=_said("URL of the metric source."),
         path=_said("Path of the query API."),
@@ -221,7 +219,6 @@ _SYNCED_CONFIG: Final = {
     ),
     "scoring": _said(
         "How it wants to be called.",
-        "object",
         host=_said("URL of the scoring API."),
         path=_said("Path of the scoring endpoint."),
         params=_SCORED,
@@ -282,30 +279,23 @@ def _crd(
             "status": status,
         },
     }
+    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
+    version = {
+        "name": DSF_VERSION,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": root},
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": list(columns),
+    }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{DSF_GROUP}"},
         "spec": {
             "group": DSF_GROUP,
-            "names": {
-                "kind": kind,
-                "listKind": f"{kind}List",
-                "plural": plural,
-                "singular": kind.lower(),
-                "shortNames": [short_name],
-                "categories": ["dsf"],
-            },
+            "names": {**names, "shortNames": [short_name], "categories": ["dsf"]},
             "scope": "Namespaced",
-            "versions": [
-                {
-                    "name": DSF_VERSION,
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": root},
-                    "subresources": {"status": {}},
-                    "additionalPrinterColumns": list(columns),
-                }
-            ],
+            "versions": [version],
         },
     }

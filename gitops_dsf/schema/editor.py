@@ -144,9 +144,5 @@ def summaries_schema() -> Schema:
         summary["properties"][name].pop("default", None)
     for name in ("name", "scoreName"):
         summary["properties"][name]["minLength"] = 1
-    return {
-        "$schema": DRAFT,
-        "title": f"{CONFIGMAP_KEY} of ConfigMap {AGENT_NAMESPACE}/{CONFIGMAP_NAME}",
-        **plain,
-        "$defs": definitions,
-    }
+    title = f"{CONFIGMAP_KEY} of ConfigMap {AGENT_NAMESPACE}/{CONFIGMAP_NAME}"
+    return {"$schema": DRAFT, "title": title, **plain, "$defs": definitions}

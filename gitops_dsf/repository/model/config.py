@@ -182,9 +182,7 @@ class MaintenanceSpec(Ruled):
         ),
         Rule(
             message="write either start and end, or schedule",
-            holds=lambda item: (
-                [item.start, item.end].count(None) == (0 if item.schedule is None else len(("start", "end")))
-            ),
+            holds=lambda item: {item.start is None, item.end is None} == {item.schedule is not None},
             json={
                 "oneOf": [
                     {"allOf": [given("start"), given("end"), {"not": given("schedule")}]},

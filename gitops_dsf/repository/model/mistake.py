@@ -58,16 +58,10 @@ _DURATION: Final = r"([0-9]{1,9}[smhdw])+"
 """As PromQL writes durations."""
 _TYPES = {
     "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "dict_type": "an object",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "an object"),
     "list_type": "a list",
 }
 

@@ -109,12 +109,8 @@ def declare(loaded: Loaded) -> Declared:
     known = {item.position for item in diagnostics}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
     broken: list[Document] = []
-    left_out = {
-        (kind, "")
-        for item in loaded.diagnostics
-        if item.code in _UNREADABLE
-        for kind in _kinds_of(item.position.file)
-    }
+    unreadable = {item.position.file for item in loaded.diagnostics if item.code in _UNREADABLE}
+    left_out = {(kind, "") for file in unreadable for kind in _kinds_of(file)}
     for document in loaded.documents:
         model = KINDS.get((document.api_version, document.kind))
         if model is None:

@@ -158,9 +158,8 @@ def _without_raw_backslashes(text: str, words: list[Token]) -> str:
         return text
     for word in words:
         if word.kind == "string" and word.text[0] == "`" and "\\" in word.text:
-            text = (
-                f"{text[: word.offset]}`{'x' * (len(word.text) - 2)}`{text[word.offset + len(word.text) :]}"
-            )
+            end = word.offset + len(word.text)
+            text = f"{text[: word.offset]}`{'x' * (len(word.text) - 2)}`{text[end:]}"
     return text
 
 

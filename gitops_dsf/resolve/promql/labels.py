@@ -219,11 +219,9 @@ def _grouping(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: 
     if (label in listed) if by else (label not in listed):
         return
     name = aggregation_name(tree)
-    does = (
-        "chooses among the series of all clusters"
-        if name in CHOOSING
-        else f"aggregates the label {label} away, so that all clusters become one value"
-    )
+    does = f"aggregates the label {label} away, so that all clusters become one value"
+    if name in CHOOSING:
+        does = "chooses among the series of all clusters"
     hint = (
         f"write {name} by ({', '.join([label, *sorted(listed)])}) (...)"
         if by
@@ -252,11 +250,8 @@ def _text(tree: Any) -> str:  # noqa: ANN401 - a promql_parser expression
 def _calls(words: Sequence[Token], names: frozenset[str] | set[str]) -> Iterator[int]:
     """Offsets of names that are followed by a bracket or a grouping."""
     for word, after in pairwise(words):
-        if (
-            word.kind == "name"
-            and word.text.lower() in names
-            and after.text.lower() in {"(", "by", "without"}
-        ):
+        is_call = word.kind == "name" and after.text.lower() in {"(", "by", "without"}
+        if is_call and word.text.lower() in names:
             yield word.offset
 
 

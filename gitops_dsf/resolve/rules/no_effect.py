@@ -71,7 +71,11 @@ def _followers(context: Context) -> Iterator[Place]:
 
 _BY_QUERY: Final = _scorers(lambda scorer: scorer.spec.scored_by_query)
 _NO_API: Final = "remove it, or remove scoring.type if a scoring API gives the scores"
-_KUBERNETES: Final = "{field} has no effect with source type Kubernetes: "
+_WITH_KUBERNETES: Final = {
+    "host path": "the agent asks the API server of its own cluster",
+    "auth basicAuth headers": "the agent uses the ServiceAccount of its pod",
+    "dialect": "its queries are names of measures",
+}
 ROWS: Final = (
     Row(
         codes.UPSTREAM_ONLY,
@@ -112,26 +116,15 @@ ROWS: Final = (
         "{path} has no effect beside source.ref: MetricSource {of} says it",
         "remove {field}, or remove ref",
     ),
-    Row(
-        codes.SOURCE_FIELD,
-        _sources(SOURCE_TYPE),
-        "host path",
-        f"{_KUBERNETES}the agent asks the API server of its own cluster",
-        "remove {field}",
-    ),
-    Row(
-        codes.SOURCE_FIELD,
-        _sources(SOURCE_TYPE),
-        "auth basicAuth headers",
-        f"{_KUBERNETES}the agent uses the ServiceAccount of its pod",
-        "remove {field}",
-    ),
-    Row(
-        codes.SOURCE_FIELD,
-        _sources(SOURCE_TYPE),
-        "dialect",
-        f"{_KUBERNETES}its queries are names of measures",
-        "remove {field}",
+    *(
+        Row(
+            codes.SOURCE_FIELD,
+            _sources(SOURCE_TYPE),
+            fields,
+            f"{{field}} has no effect with source type Kubernetes: {why}",
+            "remove {field}",
+        )
+        for fields, why in _WITH_KUBERNETES.items()
     ),
     Row(
         codes.RECEIVER_FIELD,
