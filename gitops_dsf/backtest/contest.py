@@ -73,6 +73,9 @@ def contest(placement: Placement, *, state: HubState, start: float) -> Contest:
         without_score_predicates(placement), state=state, now=datetime.fromtimestamp(start, UTC)
     )
     used = tuple(item.prioritizer for item in verdict.prioritizers)
+    undecided = verdict.status.message if verdict.status.failed else ""
+    if verdict.outcome is not Outcome.SCHEDULED:
+        undecided = verdict.outcome.value
     return Contest(
         placement=placement,
         state=state,
@@ -83,7 +86,7 @@ def contest(placement: Placement, *, state: HubState, start: float) -> Contest:
         steady=sum(item.weight for item in used if item.built_in == "Steady"),
         required=required or (),
         special=_special(placement, state, used, verdict.membership.clusters),
-        undecided=_undecided(verdict.outcome, verdict.status.failed, verdict.status.message),
+        undecided=undecided,
     )
 
 
@@ -102,12 +105,6 @@ def _special(
         for position in state.tainted.intersection(members)
         for taint in state.clusters[position].taints
     )
-
-
-def _undecided(outcome: Outcome, failed: bool, message: str) -> str:
-    if outcome is Outcome.SCHEDULED:
-        return message if failed else ""
-    return outcome.value
 
 
 FIRST_RETRY: Final = 0.005
@@ -158,9 +155,9 @@ def lapses(contest: Contest, tracks: Tracks, *, grid: Grid) -> tuple[Lapse, ...]
     retries = _Retries()
     found = []
     for until, resource, cluster, renewed in expiries:
-        noticed = min(
-            *(_after(at, until) for at in triggers), _resync(until, grid=grid), retries.after(until)
-        )
+        # The real phase of resyncs is not known: here they start with the grid.
+        resync = grid.start + (math.floor((until - grid.start) / RESYNC_SECONDS) + 1) * RESYNC_SECONDS
+        noticed = min(*(_after(at, until) for at in triggers), resync, retries.after(until))
         if noticed < renewed and noticed <= grid.end:
             retries.warn(noticed, renewed)
             found.append(Lapse(resource=resource, cluster=cluster, noticed=noticed, renewed=renewed))
@@ -170,11 +167,6 @@ def lapses(contest: Contest, tracks: Tracks, *, grid: Grid) -> tuple[Lapse, ...]
 def _after(times: Sequence[float], moment: float) -> float:
     index = bisect.bisect_right(times, moment)
     return times[index] if index < len(times) else math.inf
-
-
-def _resync(moment: float, *, grid: Grid) -> float:
-    """The next resync. Its real phase is not known: here the resyncs start with the grid."""
-    return grid.start + (math.floor((moment - grid.start) / RESYNC_SECONDS) + 1) * RESYNC_SECONDS
 
 
 class _Retries:

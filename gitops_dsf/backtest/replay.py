@@ -7,10 +7,10 @@ last trigger, with the scores of that time.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from gitops_dsf.backtest.contest import Contest, Lapse, lapses, tracks_of
+from gitops_dsf.backtest.contest import Contest, lapses, tracks_of
 from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Track, Tracks
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
@@ -112,9 +112,7 @@ class Player:
 
     def __init__(self, contest: Contest, tracks: Tracks, grid: Grid) -> None:
         self.contest = contest
-        self.triggers: Mapping[int, float] = _triggers(
-            contest, tracks, grid, lapses(contest, tracks, grid=grid)
-        )
+        self.triggers = _triggers(contest, tracks, grid)
         """The last trigger of each step that has one, by number of the point that ends the step."""
         self._decided: list[Decided] = []
         self._lost = 0.0
@@ -149,10 +147,9 @@ def regret(contest: Contest, verdict: Verdict) -> float:
     return (sum(best) - sum(sums[cluster] for cluster in chosen)) / contest.total_weight
 
 
-def _triggers(contest: Contest, tracks: Tracks, grid: Grid, found: Sequence[Lapse]) -> dict[int, float]:
-    """The last trigger of each step that has one, by number of the point that ends the step."""
+def _triggers(contest: Contest, tracks: Tracks, grid: Grid) -> dict[int, float]:
     times = {at for _, _, track in tracks_of(contest, tracks, contest.members) for at in track.at}
-    times.update(lapse.noticed for lapse in found)
+    times.update(lapse.noticed for lapse in lapses(contest, tracks, grid=grid))
     times.update(
         grid.start + number * RESYNC_SECONDS
         for number in range(int((grid.end - grid.start) // RESYNC_SECONDS) + 1)

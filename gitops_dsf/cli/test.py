@@ -5,6 +5,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,7 +16,7 @@ from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
 from gitops_dsf.diagnostics import has_errors
 from gitops_dsf.errors import UsageError
-from gitops_dsf.metricstore.promtool import Promtool
+from gitops_dsf.metricstore import promtool
 from gitops_dsf.pipeline import check_declared
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
@@ -57,7 +58,7 @@ def _evaluate(named: Path | None) -> Evaluate:
     program = shutil.which(named or "promtool")
     if program is None and named is not None:
         raise UsageError(f"{named} is not a program; write the path of promtool")
-    return no_promtool if program is None else Promtool(Path(program)).evaluate
+    return no_promtool if program is None else partial(promtool.evaluate, program=Path(program))
 
 
 def text(output: TestOutput) -> str:

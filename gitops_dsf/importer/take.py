@@ -1,7 +1,7 @@
 """Compares a hub's objects with the documents of a repository: what is new, changed, or only in git."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +20,7 @@ from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile, appended
-from gitops_dsf.sync.locks import LockState, SyncPlan, lock_file, weigh
+from gitops_dsf.sync.locks import LockState, lock_file, weigh
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
@@ -194,9 +194,27 @@ class _Taker:
             self.found.differing.append(line)
 
     def _locks(self) -> None:
+        """Plans new locks for a repository that has the imported scorers, by the rules of `sync`."""
         found = self.found
         loaded = self.loaded.with_files(found.files)
-        plan = locks(loaded, read=self._text, known=self.synced, overwrite=self.overwrite)
+        declared = declare(loaded)
+        locked = {item.name: item for item in declared.locks}
+        answers: dict[str, Config | str] = {}
+        for scorer in declared.scorers:
+            known, spec = self.synced.get(scorer.name), scorer.value.spec
+            # A page that git's scorer does not name is ignored.
+            if known is None or not spec.reads_config or known[0] != spec.config_url:
+                continue
+            # People accepted the locks that git has.
+            if self.overwrite or scorer.name not in locked:
+                try:
+                    where = f"status.lastSyncedConfig of DynamicScorer {scorer.name}"
+                    answers[scorer.name] = read_config(known[1], where=where)
+                except ConfigError as error:
+                    answers[scorer.name] = str(error)
+        files = {lock_file(name, locked) for name in answers}
+        texts = {file: text for file in files if (text := self._text(file))}
+        plan = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
         for item in plan.outcomes:
             changes = tuple(f"{change.field}: {change.before} -> {change.after}" for change in item.changes)
             for verdict, lines, words in (
@@ -255,30 +273,3 @@ def synced(data: Mapping[str, Any]) -> Synced | None:
     if config is None or value_at(data, ("spec", "configSyncMode")) != "Full":
         return None
     return str(value_at(data, ("spec", "configURL"))), config
-
-
-def locks(
-    loaded: Loaded, *, read: Callable[[str], str], known: Mapping[str, Synced], overwrite: bool
-) -> SyncPlan:
-    """Plans new locks for a repository that already has the imported scorers, by the rules of `gitops-dsf
-    sync`.
-
-    People accepted the locks that git has, so these stay unless they are to be overwritten. A page that git's
-    scorer does not name is ignored. `read` returns the text of a file of the repository; empty if it is
-    missing.
-    """
-    declared = declare(loaded)
-    locked = {item.name: item for item in declared.locks}
-    answers: dict[str, Config | str] = {}
-    for item in declared.scorers:
-        found, spec = known.get(item.name), item.value.spec
-        if found is None or not spec.reads_config or found[0] != spec.config_url:
-            continue
-        if overwrite or item.name not in locked:
-            try:
-                where = f"status.lastSyncedConfig of DynamicScorer {item.name}"
-                answers[item.name] = read_config(found[1], where=where)
-            except ConfigError as error:
-                answers[item.name] = str(error)
-    texts = {file: text for file in {lock_file(name, locked) for name in answers} if (text := read(file))}
-    return weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)

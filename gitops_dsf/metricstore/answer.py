@@ -1,5 +1,6 @@
 """Answers of `/api/v1/query_range`: https://prometheus.io/docs/prometheus/latest/querying/api/."""
 
+import contextlib
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from gitops_dsf.backtest.publication import Series
 from gitops_dsf.errors import GitopsDsfError
@@ -101,31 +101,20 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
         # Comparing is three times as fast as making an array and checking it.
         if len(numbers) % 2 or numbers[0::2] != known:
             known = numbers[0::2]
-            times = _times(numbers, where=where)
+            times = np.array(known, dtype=np.float64)
+            if len(numbers) % 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
+                raise StoreError(f"{where} gave samples that are no pairs of time and value in order of time")
         yield Series(
             labels=row.metric, times=times, values=np.fromiter(numbers[1::2], np.float64, len(times))
         )
 
 
-def _times(numbers: list[float], *, where: str) -> npt.NDArray[np.float64]:
-    times = np.array(numbers[0::2], dtype=np.float64)
-    if len(numbers) % 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
-        raise StoreError(f"{where} gave samples that are no pairs of time and value in order of time")
-    return times
-
-
 def _numbers(text: bytes, *, where: str) -> list[float]:
     """The pairs `[time,"value"]` of a series as one flat list."""
     flat = text.translate(None, b'[]" \n')
-    try:
+    with contextlib.suppress(msgspec.DecodeError):  # JSON does not know NaN and Inf
         # Four times as fast as numpy, and ten times as fast as decoding each pair.
         return _NUMBERS.decode(b"[%b]" % flat)
-    except msgspec.DecodeError:
-        # JSON does not know NaN and Inf.
-        return _floats(flat, where=where)
-
-
-def _floats(flat: bytes, *, where: str) -> list[float]:
     try:
         return [float(each) for each in flat.split(b",")]
     except ValueError as error:

@@ -29,47 +29,42 @@ _SAMPLE: Final = re.compile(
 )
 
 
-class Promtool:
-    """Runs promtool, once for each scorer and cluster."""
+def evaluate(question: Question, *, program: Path) -> Answer:
+    """The results of all runs, by promtool. Raises QueryError."""
+    with TemporaryDirectory(prefix="gitops-dsf-") as folder:
+        file = Path(folder) / "queries.yaml"
+        # JSON is YAML, and needs no rules about quotes.
+        file.write_text(json.dumps(_document(question)), encoding="utf-8")
+        report = _run(program, file)
+    entries = _entries(report)
+    if len(entries) != len(question.times) * len(question.expressions):
+        raise QueryError(_complaint(report))
+    samples = [_samples(entry) for entry in entries]
+    width = len(question.expressions)
+    return answer_of(
+        [
+            [sample for part in samples[first : first + width] for sample in part]
+            for first in range(0, len(samples), width)
+        ]
+    )
 
-    def __init__(self, program: Path) -> None:
-        self._program = program
 
-    def evaluate(self, question: Question) -> Answer:
-        """The results of all runs. Raises QueryError."""
-        with TemporaryDirectory(prefix="gitops-dsf-") as folder:
-            file = Path(folder) / "queries.yaml"
-            # JSON is YAML, and needs no rules about quotes.
-            file.write_text(json.dumps(_document(question)), encoding="utf-8")
-            report = self._run(file)
-        entries = _entries(report)
-        if len(entries) != len(question.times) * len(question.expressions):
-            raise QueryError(_complaint(report))
-        samples = [_samples(entry) for entry in entries]
-        width = len(question.expressions)
-        return answer_of(
-            [
-                [sample for part in samples[first : first + width] for sample in part]
-                for first in range(0, len(samples), width)
-            ]
+def _run(program: Path, file: Path) -> str:
+    try:
+        done = subprocess.run(
+            [program, "test", "rules", file],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
         )
-
-    def _run(self, file: Path) -> str:
-        try:
-            done = subprocess.run(
-                [self._program, "test", "rules", file],
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise QueryError(f"promtool did not answer within {SECONDS} s") from error
-        except OSError as error:
-            raise QueryError(f"{self._program} cannot be run: {error.strerror}") from error
-        return done.stdout + done.stderr
+    except subprocess.TimeoutExpired as error:
+        raise QueryError(f"promtool did not answer within {SECONDS} s") from error
+    except OSError as error:
+        raise QueryError(f"{program} cannot be run: {error.strerror}") from error
+    return done.stdout + done.stderr
 
 
 def _document(question: Question) -> dict[str, Any]:

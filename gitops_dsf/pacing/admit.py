@@ -5,15 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Protocol
 
 from gitops_dsf.pacing.ledger import Ledger, Move, Shift, assume, shifts_of
 from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.wording import plural
-
-NONE: Final[Mapping[str, str]] = {}
 
 
 class Reason(StrEnum):

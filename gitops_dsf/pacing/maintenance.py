@@ -1,7 +1,8 @@
 """What open windows of maintenance mean, and how far drains are. Pure."""
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
@@ -166,7 +167,7 @@ def state_of(
     effect: Effect,
     *,
     decided: Mapping[str, Collection[str]],
-    paced: Collection[str],
+    paced: AbstractSet[str],
     before: MaintenanceState,
     now: float,
 ) -> MaintenanceState:
@@ -177,35 +178,15 @@ def state_of(
         for cluster in decided[key]:
             if cluster in on:
                 on[cluster].append(key)
-    return MaintenanceState(
-        windows=tuple(_stage(item, now) for item in items),
-        drains=tuple(_drains(effect, on, frozenset(paced), known, now))[:MOST_DRAINS],
-    )
-
-
-def _stage(item: Maintenance, now: float) -> Stage:
-    found = next_period(item.window, now)
-    if found is None:
-        return Stage(item.name, str(item.action))
-    is_open = found.start <= now
-    return Stage(item.name, str(item.action), is_open, found.end if is_open else found.start)
-
-
-def _drains(
-    effect: Effect,
-    on: Mapping[str, list[str]],
-    paced: frozenset[str],
-    known: Mapping[tuple[str, str, float], Drain],
-    now: float,
-) -> Iterator[Drain]:
-    for cluster, why in sorted(effect.drained.items()):
+    drains = []
+    for cluster, why in sorted(effect.drained.items())[:MOST_DRAINS]:
         left = [key for key in on[cluster] if key in paced]
         stays = [key for key in on[cluster] if key not in paced]
         earlier = known.get((cluster, why.maintenance, why.period.end))
         since = now if earlier is None else earlier.since
         # An application may have arrived at the last moment before the cordon.
         first = len(left) if earlier is None else max(earlier.first, len(left))
-        yield Drain(
+        drain = Drain(
             cluster=cluster,
             maintenance=why.maintenance,
             since=since,
@@ -216,6 +197,16 @@ def _drains(
             stays=tuple(stays[:MOST_NAMED]),
             late=_late(len(left), first - len(left), since=since, until=why.period.end, now=now),
         )
+        drains.append(drain)
+    return MaintenanceState(windows=tuple(_stage(item, now) for item in items), drains=tuple(drains))
+
+
+def _stage(item: Maintenance, now: float) -> Stage:
+    found = next_period(item.window, now)
+    if found is None:
+        return Stage(item.name, str(item.action))
+    is_open = found.start <= now
+    return Stage(item.name, str(item.action), is_open, found.end if is_open else found.start)
 
 
 def _late(left: int, gone: int, *, since: float, until: float, now: float) -> bool:

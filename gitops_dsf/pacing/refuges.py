@@ -7,7 +7,7 @@ best: each one sees the load of those that were planned before it.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -15,8 +15,8 @@ from gitops_dsf.hub.pace import DRAW, MOVES_SCORE, PUSH, PacedRanking, Term
 from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.prioritizers import add_up, own_decisions
+from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
+from gitops_dsf.simulator.prioritizers import Ranking, add_up, own_decisions
 
 SPREAD: Final = 10.0
 """Points of the weighted mean of the scores. Clusters that are nearer to the best one than this are used
@@ -75,31 +75,23 @@ def plan_refuges(
 class _Ranked:
     """The clusters that pass the filters of a Placement and are not in its decision."""
 
-    names: tuple[str, ...]
-    """The clusters of the hub by position."""
-    positions: Mapping[str, int]
-    clusters: tuple[int, ...]
-    """Positions of the clusters that pass, in order."""
-    sums: tuple[int, ...]
-    """The weighted sums of the scores, aligned with `clusters`."""
-    order: tuple[int, ...]
-    """Indexes into `clusters`, best first. Clusters of the decision may be among them."""
-    decided: frozenset[str]
+    verdict: Verdict
+    ranking: Ranking
+    """With clusters of the decision. Its sums are those of the scores, without Steady."""
 
     def sum_of(self, cluster: str) -> int | None:
         """None if the cluster cannot be a refuge."""
-        position = self.positions.get(cluster)
-        if position is None or cluster in self.decided:
+        position, clusters = self.verdict.state.positions.get(cluster), self.ranking.clusters
+        if position is None or cluster in self.verdict.current:
             return None
-        place = bisect_left(self.clusters, position)
-        is_there = place < len(self.clusters) and self.clusters[place] == position
-        return self.sums[place] if is_there else None
+        place = bisect_left(clusters, position)
+        return self.ranking.sums[place] if place < len(clusters) and clusters[place] == position else None
 
     def best(self, without: Collection[str]) -> Iterator[str]:
         """The best cluster that is not among these, if there is one."""
-        for index in self.order:
-            name = self.names[self.clusters[index]]
-            if name not in self.decided and name not in without:
+        for index in self.ranking.order:
+            name = self.verdict.state.names[self.ranking.clusters[index]]
+            if name not in self.verdict.current and name not in without:
                 yield name
                 return
 
@@ -112,14 +104,7 @@ def _ranked(item: Paced, *, state: HubState, now: datetime) -> _Ranked | None:
         return None
     # Steady counts only for clusters of the decision, so the order of all others is that of the scores.
     plain = [each for each in verdict.prioritizers if each.prioritizer.built_in != "Steady"]
-    return _Ranked(
-        names=state.names,
-        positions=state.positions,
-        clusters=tuple(ranking.clusters),
-        sums=tuple(add_up(plain, len(ranking.clusters))),
-        order=tuple(ranking.order),
-        decided=verdict.current,
-    )
+    return _Ranked(verdict=verdict, ranking=replace(ranking, sums=add_up(plain, len(ranking.clusters))))
 
 
 class _Together:

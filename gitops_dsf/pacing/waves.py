@@ -22,21 +22,14 @@ class Wave(NamedTuple):
     moves: tuple[Wish, ...]
 
 
-def waves(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[Wave]:
-    """The moves in waves: each begins when the one before it is done and measured.
+def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True) -> Iterator[Wave]:
+    """The moves in waves: each begins when the one before it is done and measured. Without `measured`, only
+    the moves away from drained clusters: each begins when the one before it is done.
 
     Every move is assumed to succeed, those of the ledger at once. What the moves change about the scores is
     the demand that people wrote.
     """
-    return _waves(_caught_up(situation), most, measured=True)
-
-
-def departures(situation: Situation, *, most: int = MOST_WAVES) -> Iterator[Wave]:
-    """The moves away from drained clusters, in waves: each begins when the one before it is done."""
-    return _waves(_caught_up(situation), most, measured=False)
-
-
-def _waves(situation: Situation, most: int, *, measured: bool) -> Iterator[Wave]:
+    situation = _caught_up(situation)
     for _ in range(most):
         admission = admit(situation if measured else replace(situation, only=staying(situation)))
         if admission.moves:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -71,7 +70,11 @@ class MaintenanceController:
         if found is None:
             return
         before = found.spec.taints or ()
-        after = _taints(before, wanted=wanted)
+        after = [each for each in before if each.get("key") != MAINTENANCE_TAINT]
+        if wanted:
+            # A taint that is there stays word for word, because OCM refuses another timeAdded
+            # (docs/contributing/behaviour.md#taints-that-ocm-sets).
+            after.append(next((each for each in before if OURS.items() <= each.items()), OURS))
         if list(before) == after:
             return
         change = {
@@ -82,15 +85,6 @@ class MaintenanceController:
         reason = "ClusterCordoned" if wanted else "ClusterUncordoned"
         message = f"{name}: the taint {MAINTENANCE_TAINT} is {'set' if wanted else 'gone'}"
         await self._events.say(about_maintenance(self._view.hub_namespace), reason, message)
-
-
-def _taints(before: Sequence[dict[str, Any]], *, wanted: bool) -> list[dict[str, Any]]:
-    """The taints as they should be. One that is there stays word for word, because OCM refuses another
-    timeAdded (docs/contributing/behaviour.md#taints-that-ocm-sets).
-    """
-    others = [each for each in before if each.get("key") != MAINTENANCE_TAINT]
-    ours = [each for each in before if each.get("key") == MAINTENANCE_TAINT and each.get("effect") == CORDON]
-    return others + ((ours[:1] or [OURS]) if wanted else [])
 
 
 def about_maintenance(namespace: str) -> Reference:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
-from gitops_dsf.metricstore.promtool import Promtool
+from gitops_dsf.metricstore.promtool import evaluate
 from gitops_dsf.repository.model.score_test import SeriesValuesError, expand
 from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question
 from tests.hub.controlplane.binaries import obtain
@@ -35,16 +35,15 @@ def ask(program: Path, *expressions: str, values: str, count: int, name: str = "
 
 
 def evaluated(program: Path, *expressions: str, metrics: Mapping[str, str], times: range) -> Answer:
-    return Promtool(program).evaluate(
-        Question(
-            scorer="s",
-            cluster="c",
-            expressions=expressions,
-            times=times,
-            metrics=tuple(metrics.items()),
-            interval=times.step,
-        )
+    question = Question(
+        scorer="s",
+        cluster="c",
+        expressions=expressions,
+        times=times,
+        metrics=tuple(metrics.items()),
+        interval=times.step,
     )
+    return evaluate(question, program=program)
 
 
 @pytest.mark.parametrize(

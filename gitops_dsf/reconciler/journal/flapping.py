@@ -1,7 +1,6 @@
 """Applications that move back and forth: a metric, Events, and a condition of the scorer behind it."""
 
 import asyncio
-import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -120,8 +119,7 @@ class FlappingReporter:
     def forget(self, placements: Collection[str]) -> None:
         """Forgets Placements that were deleted."""
         for key in placements:
-            with contextlib.suppress(KeyError):
-                del self._records[key]
+            self._records.pop(key, None)
 
     async def assess(self, *, now: float, placements: Mapping[str, PlacementSummary]) -> None:
         """Counts again, and reports what began or ended. `placements` are those of the namespace, by name."""

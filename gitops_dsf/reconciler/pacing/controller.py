@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -120,11 +120,8 @@ class PaceController:
         await keep_looking(self._look, wake=self._wake, pause=PAUSE_SECONDS, failing=failing)
 
     async def _look(self) -> float:
-        if self._api.clock.known:
-            await self._reconcile()
-        return INTERVAL_SECONDS
-
-    async def _reconcile(self) -> None:
+        if not self._api.clock.known:
+            return INTERVAL_SECONDS
         if outdated := self._view.untrusted(self._informers):
             raise ApiError(outdated)
         if not self._view.maintenance.trusted:
@@ -138,8 +135,10 @@ class PaceController:
             # Nobody knows what is under way, so nothing may begin.
             raise ApiError(str(error)) from error
         if self._pace is None:
-            await self._clear(item, before)
-            return
+            if before != StoredMoves():
+                await self._stored.write(item, StoredMoves().data)
+            await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
+            return INTERVAL_SECONDS
         paced = self._reader.paced()
         decided, unsettled = self._decided(paced)
         published = items_in(self._view.scores.of(MOVES_SCORE))
@@ -173,6 +172,7 @@ class PaceController:
         await self._publisher.publish(published, items_of(ledger.under_way, refuges))
         await report(self._shared, before.ledger, ledger, queue, now=now)
         await report_drains(self._shared, before.maintenance, maintenance)
+        return INTERVAL_SECONDS
 
     def _maintenance(
         self, paced: Mapping[str, Paced], before: MaintenanceState, now: float
@@ -227,11 +227,6 @@ class PaceController:
             if stays and move.source not in unreachable:
                 return False
         return True
-
-    async def _clear(self, item: dict[str, Any] | None, before: StoredMoves) -> None:
-        if before != StoredMoves():
-            await self._stored.write(item, StoredMoves().data)
-        await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
 
 
 async def report(shared: Shared, before: Ledger, after: Ledger, queue: Queue, *, now: float) -> None:

@@ -171,7 +171,10 @@ class ProposalController:
         """`own` are the branches of the kind; it is updated. Raises GitError and ForgeError."""
         memory, now = self._memory[kind], self._clock()
         change, commit, digest = await self._change(clone, kind, offered=bool(own))
-        self._log(kind, change.why or change.note)
+        reason = change.why or change.note
+        if reason and reason != memory.reason:
+            LOG.warning("proposal %s: %s", kind, reason)
+        memory.reason = reason
         if change.why:
             memory.digest = None
             return "undecided"
@@ -306,8 +309,3 @@ class ProposalController:
         tip = await clone.fetch(branch)
         author = await clone.written_by(tip)
         return "" if tip == commit and author == clone.author else author
-
-    def _log(self, kind: Kind, reason: str) -> None:
-        if reason and reason != self._memory[kind].reason:
-            LOG.warning("proposal %s: %s", kind, reason)
-        self._memory[kind].reason = reason

@@ -216,7 +216,13 @@ class Prober:
         name, now = item.metadata.name, (item.metadata.uid, origin(item.spec.config_url))
         before, self._probed[name] = self._probed.get(name), now
         if before is None:
-            return _health_from_status(item)
+            # The leader before wrote it. Unknown when the spec has changed since.
+            seen = item.status.get("observedGeneration") == item.metadata.generation
+            if not seen or item.health not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
+                return Health()
+            known = item.condition("Healthy")
+            status, reason = HealthStatus(item.health), known.reason or "Unknown"
+            return Health(status=status, reason=reason, message=known.message)
         if before == now:
             return self.health.get(name, Health())
         self._config.pop(name, None)
@@ -231,12 +237,3 @@ def config_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> Request:
 
 def health_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> Request:
     return config_page(item, allowed)._replace(url=f"{origin(item.spec.config_url)}/healthz")
-
-
-def _health_from_status(item: DynamicScorer) -> Health:
-    """The health that the leader before wrote. Unknown when the spec has changed since."""
-    seen = item.status.get("observedGeneration") == item.metadata.generation
-    if not seen or item.health not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
-        return Health()
-    known = item.condition("Healthy")
-    return Health(status=HealthStatus(item.health), reason=known.reason or "Unknown", message=known.message)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period, open_period
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.maintenance import clusters_of
-from gitops_dsf.pacing.waves import departures, staying
+from gitops_dsf.pacing.waves import staying, waves
 from gitops_dsf.simulator import HubState
 from gitops_dsf.views.preview.fleet import FleetVersion, hub_state
 from gitops_dsf.views.preview.paced import (
@@ -162,12 +162,13 @@ class _Opening:
             return found
         leaving = staying(situation)
         most = min(PREVIEWED_WAVES, self._left // max(1, len(leaving)))
-        simulated = list(islice(departures(situation, most=2 * most + 2), most + 1)) if most else []
+        found_waves = waves(situation, most=2 * most + 2, measured=False)
+        simulated = list(islice(found_waves, most + 1)) if most else []
         self._left -= len(simulated) * len(leaving)
         complete = most > 0 and len(simulated) <= most
         there = {key: clusters & names for key, names in self._decided.items() if key in leaving}
         left = {(key, name) for key, names in there.items() for name in names}
-        waves, late = [], set[str]()
+        listed, late = [], set[str]()
         for wave in simulated[:most]:
             moves = [wish for wish in wave.moves if wish.drains and wish.source in clusters]
             if wave.at >= period.end:
@@ -176,11 +177,11 @@ class _Opening:
             left -= {(wish.placement, wish.source) for wish in moves}
             if moves:
                 shown = tuple(map(PacedMove.of, moves))
-                waves.append(DepartureWave(at=_local(wave.at, item.zone), moves=shown))
+                listed.append(DepartureWave(at=_local(wave.at, item.zone), moves=shown))
         rest = {key for key, _ in left}
         return msgspec.structs.replace(
             found,
-            waves=tuple(waves),
+            waves=tuple(listed),
             complete=complete,
             late=tuple(sorted(late)),
             held=tuple(sorted(rest - late)) if complete else (),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.metricstore.promtool import Promtool
+from gitops_dsf.metricstore.promtool import evaluate
 from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question
 
 
@@ -22,7 +22,7 @@ def answer(folder: Path, report: str, *, runs: int = 1, expressions: tuple[str, 
         metrics=(("up", "1x9"),),
         interval=30,
     )
-    return Promtool(program).evaluate(question)
+    return evaluate(question, program=program)
 
 
 def entry(got: str, time: str = "0s") -> str:
@@ -83,7 +83,7 @@ def test_other_reports_are_errors(tmp_path: Path, report: str, message: str) -> 
 def test_a_program_that_cannot_run_is_an_error(tmp_path: Path) -> None:
     question = Question(scorer="s", cluster="c", expressions=("q",), times=range(1), metrics=(), interval=1)
     with pytest.raises(QueryError, match="cannot be run: No such file or directory"):
-        Promtool(tmp_path / "none").evaluate(question)
+        evaluate(question, program=tmp_path / "none")
 
 
 def test_every_run_is_asked_at_its_time(tmp_path: Path) -> None:

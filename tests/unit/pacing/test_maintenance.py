@@ -27,7 +27,7 @@ from gitops_dsf.pacing.maintenance import (
     without_drained,
 )
 from gitops_dsf.pacing.stored import StoredMoves, read_moves
-from gitops_dsf.pacing.waves import departures, staying, waves
+from gitops_dsf.pacing.waves import staying, waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
 OPEN = {"start": "1970-01-01T00:01:40Z", "end": "1970-01-01T00:33:20Z"}
@@ -138,7 +138,7 @@ class TestDepartures:
         start = found.seconds
         return [
             (wave.at - start, [(each.placement.removeprefix("ns/"), each.target) for each in wave.moves])
-            for wave in departures(found)
+            for wave in waves(found, measured=False)
         ]
 
     def test_a_wave_begins_as_soon_as_the_pace_allows(self) -> None:
@@ -159,7 +159,7 @@ class TestDepartures:
     def test_nobody_leaves_a_cluster_that_is_not_drained(self) -> None:
         hub, paced = herd(self.SCORES, self.PLACED)
         assert not staying(situation((hub, paced)))
-        assert not list(departures(situation((hub, paced))))
+        assert not list(waves(situation((hub, paced)), measured=False))
 
 
 def test_the_hub_has_the_taint_where_windows_are_open() -> None:
