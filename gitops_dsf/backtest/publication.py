@@ -39,9 +39,8 @@ class Series:
 
 
 def query_of(score_name: str, *, cluster_label: str) -> str:
-    """PromQL for the raw scores that agents exported under a score name.
-
-    A restarted agent has other labels of its target, so the labels of the score alone make a series.
+    """PromQL for the raw scores that agents exported under a score name. A restarted agent has other labels
+    of its target, so the labels of the score alone make a series.
     """
     kept = ", ".join((cluster_label, *map(label_of, LABELS)))
     return f"max by ({kept}) ({selector(score_name)})"

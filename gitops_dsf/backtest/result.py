@@ -108,9 +108,7 @@ class Advice(Struct, frozen=True, kw_only=True):
     fields: tuple[AdvisedField, ...] = ()
     """Where to write the recommended values."""
     front: tuple[Trial, ...]
-    """Of those with the fewest moves back and forth, the ones that no other of them beats in moves and
-    regret, by moves.
-    """
+    """Of those with the fewest returns, the ones that no other one beats in moves and regret, by moves."""
     trials: tuple[Trial, ...]
     """All of them, by deadband and stickiness."""
 

@@ -121,7 +121,6 @@ Labels = tuple[str, ...]
 
 class Publisher:
     """Folds the cycles of one scorer on one cluster, in order of time, by the functions of the agent.
-
     `published` is what is on the hub before the first cycle.
     """
 

@@ -177,9 +177,7 @@ def advance(
     finished: Callable[[Move], bool],
     now: float,
 ) -> Ledger:
-    """The ledger by what the hub shows. `decided` are settled decisions, `published` Placements with items of
-    a move.
-    """
+    """The ledger by what the hub shows: settled decisions, `published` Placements with items of a move."""
     moves = []
     for move in ledger.moves:
         if move.under_way and move.placement not in paced:

@@ -1,6 +1,4 @@
-"""Paced moves as the hub has them, in a ConfigMap of the reconciler: what is under way, and the queue of what
-waits, as `status` shows it.
-"""
+"""Paced moves as the hub has them, in one ConfigMap: what is under way, and the queue that `status` shows."""
 
 import contextlib
 from collections.abc import Iterable

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 import httpx
@@ -12,57 +13,47 @@ from dsf_runtime import answers
 from dsf_runtime.calls import MAX_RETRY_AFTER, CallFault, as_call_faults, hide, retry_after
 from gitops_dsf.forge.forge import Answer, ForgeError, Sign
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
+from gitops_dsf.reconciler.hub.api import MANAGER
 
 SECONDS: Final = 60.0
 ANSWER_BYTES: Final = 4 << 20
 """Size of an answer at most: 10 pull requests with the longest text that GitHub accepts have 2.6 MB."""
 
 
-class Sender:
-    """See `gitops_dsf.forge.Send`. Reads the Secret for each request: it may be rotated at any time."""
+async def send(method: str, url: str, *, sign: Sign, body: bytes | None, credentials: Credentials) -> Answer:
+    """See `gitops_dsf.forge.Send`. Reads the Secret for each request: it may be rotated at any time. Raises
+    ForgeError, and GitError if the Secret lacks what is needed.
+    """
+    token = credentials.token()
+    client = _client(sign(token), credentials.trust)
+    try:
+        with as_call_faults(url=url, seconds=SECONDS):
+            async with (
+                asyncio.timeout(SECONDS),
+                client,
+                client.stream(method, url, content=body) as response,
+            ):
+                content = bytes(await answers.read(response, limit=ANSWER_BYTES))
+    except CallFault as error:
+        raise ForgeError(credentials.cleaned(hide(str(error), token))) from error
+    if not response.is_success:
+        # The Secret may hold another token by now.
+        content = credentials.cleaned(hide(content.decode(errors="replace"), token)).encode()
+    return Answer(response.status_code, content, _wait(response))
 
-    def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
 
-    async def __call__(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
-        """Raises ForgeError, and GitError if the Secret lacks what is needed."""
-        token = self._credentials.token()
-        client = self._client(sign(token))
+def _client(signed: Mapping[str, str], certificates: Path | None) -> httpx.AsyncClient:
+    trust = httpx.create_ssl_context()
+    if certificates is not None:
         try:
-            with as_call_faults(url=url, seconds=SECONDS):
-                async with (
-                    asyncio.timeout(SECONDS),
-                    client,
-                    client.stream(method, url, content=body) as response,
-                ):
-                    content = bytes(await answers.read(response, limit=ANSWER_BYTES))
-        except CallFault as error:
-            raise ForgeError(self._cleaned(str(error), token)) from error
-        if not response.is_success:
-            content = self._cleaned(content.decode(errors="replace"), token).encode()
-        return Answer(response.status_code, content, _wait(response))
-
-    def _cleaned(self, text: str, token: str) -> str:
-        """The Secret may hold another token by now."""
-        return self._credentials.cleaned(hide(text, token))
-
-    def _client(self, headers: Mapping[str, str]) -> httpx.AsyncClient:
-        trust = httpx.create_ssl_context()
-        if self._credentials.trust is not None:
-            try:
-                trust.load_verify_locations(cafile=self._credentials.trust)
-            except OSError as error:  # ssl.SSLError is one
-                msg = f"{self._credentials.trust} holds no certificates: {error}"
-                raise GitError(msg) from error
-        headers = {
-            "User-Agent": "gitops-dsf-reconciler",
-            "Content-Type": "application/json",
-            **answers.IDENTITY,
-            **headers,
-        }
-        return answers.limited(
-            httpx.AsyncClient(verify=trust, timeout=SECONDS, follow_redirects=False, headers=headers)
-        )
+            trust.load_verify_locations(cafile=certificates)
+        except OSError as error:  # ssl.SSLError is one
+            msg = f"{certificates} holds no certificates: {error}"
+            raise GitError(msg) from error
+    headers = {"User-Agent": MANAGER, "Content-Type": "application/json", **answers.IDENTITY, **signed}
+    return answers.limited(
+        httpx.AsyncClient(verify=trust, timeout=SECONDS, follow_redirects=False, headers=headers)
+    )
 
 
 def _wait(response: httpx.Response) -> float:

@@ -33,7 +33,6 @@ class _Cluster(msgspec.Struct, frozen=True):
 
 class MaintenanceController:
     """Writes one taint of ManagedClusters, with the resourceVersion that was read: OCM writes the same list.
-
     While the windows are not known, taints stay as they are.
     """
 

@@ -99,9 +99,7 @@ class StateBranchController:
         return "pushed"
 
     async def _files(self) -> dict[str, bytes]:
-        """Raises ApiError when a resource may be outdated: a partial snapshot would say that there is no
-        more.
-        """
+        """Raises ApiError when a resource may be outdated: a partial snapshot would say there is no more."""
         view = self._view
         if outdated := view.untrusted((view.scores, view.decisions, view.clusters)):
             raise ApiError(outdated)

@@ -1,3 +1,1 @@
-"""Updates locks/ from the /config pages of scoring APIs. Only `plan` and `fetch` send requests; they need the
-libraries of the extra `live`.
-"""
+"""Updates locks/ from /config pages. Only `plan` and `fetch` send requests, and need the extra `live`."""

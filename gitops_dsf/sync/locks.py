@@ -168,9 +168,7 @@ def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
 
 
 def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
-    """The text of a lock file (valid YAML, or empty) with the scorer's lock. Comments and other documents
-    stay.
-    """
+    """The text of a lock file (YAML, or empty) with the scorer's lock. Comments and other documents stay."""
     spec = {"config": config, "configURL": config_url}
     file = YamlFile(text)
     document: Any = file.find("ScorerLock", scorer)

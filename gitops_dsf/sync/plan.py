@@ -105,19 +105,15 @@ def _unused(declared: Declared) -> list[LockResult]:
     scorers = {item.name: item for item in declared.scorers}
     found = []
     for item in declared.locks:
-        if declared.may_exist("DynamicScorer", item.name) or (
-            item.name in scorers and scorers[item.name].value.spec.reads_config
-        ):
+        name, scorer = item.name, scorers.get(item.name)
+        if declared.may_exist("DynamicScorer", name) or (scorer and scorer.value.spec.reads_config):
             continue
         why = (
-            f"the scorer has {_without_page(scorers[item.name])}"
-            if item.name in scorers
-            else "there is no DynamicScorer of this name"
+            f"the scorer has {_without_page(scorer)}" if scorer else "there is no DynamicScorer of this name"
         )
-        reason = f"{why}: the lock is not read; remove it"
-        found.append(
-            LockResult(scorer=item.name, verdict=LockState.UNUSED, file=item.document.file, reasons=(reason,))
-        )
+        reasons = (f"{why}: the lock is not read; remove it",)
+        file = item.document.file
+        found.append(LockResult(scorer=name, verdict=LockState.UNUSED, file=file, reasons=reasons))
     return found
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from gitops_dsf.ci.environment import pipeline_of
 from gitops_dsf.forge.address import address_of
 from gitops_dsf.forge.forge import Forge, ForgeError
 from gitops_dsf.forge.forges import Gitea as Client
-from gitops_dsf.reconciler.forge import Sender
+from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitea import ADMIN, BOT, NAME, Gitea
@@ -65,7 +66,7 @@ def client(gitea: Gitea, folder: Path, scopes: str, *, base: str = "main", name:
     secret.mkdir(exist_ok=True)
     (secret / "token").write_text(gitea.token(BOT, scopes))
     api, place = address_of(f"{gitea.url}/{ADMIN}/{name}.git", kind="Gitea")
-    return Client(api=api, place=place, base=base, send=Sender(Credentials(folder=secret)))
+    return Client(api=api, place=place, base=base, send=partial(send, credentials=Credentials(folder=secret)))
 
 
 async def test_gitea_does_what_every_forge_does(gitea: Gitea, tmp_path: Path) -> None:

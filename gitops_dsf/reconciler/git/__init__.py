@@ -1,3 +1,1 @@
-"""The git program for a long-running process. Every controller has a clone of its own (`working_clone`), so
-that none waits for another.
-"""
+"""Git for a long-running process. Each controller has its own clone, so that none waits for another."""

@@ -106,9 +106,8 @@ class Clone:
         self._created, self._commits = False, 0
 
     async def heads(self, *names: str) -> dict[str, str]:
-        """Branches of the server with their commits. A name may end with `*` as a wildcard.
-
-        A pass begins with it: it sometimes creates the clone again, without its commits.
+        """Branches of the server with their commits. A name may end with `*` as a wildcard. A pass begins
+        with it: it sometimes creates the clone again, without its commits.
         """
         if not self._created or self._commits >= RENEW_AFTER:
             await self._create()

@@ -102,7 +102,6 @@ class Credentials:
 
     def cleaned(self, text: str) -> str:
         """The text without the folder's secrets, in every form in which git or a server could repeat them.
-
         Clean a text before you cut it: a secret that was cut short is not recognised.
         """
         return hide(text, *sorted(set(self._forms()), key=len, reverse=True))

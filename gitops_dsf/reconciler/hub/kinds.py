@@ -4,7 +4,6 @@ import itertools
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Final, TypeVar, cast
@@ -28,8 +27,7 @@ OURS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
 """Selects the agent's ManagedClusterAddOns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True, rename="camel"):
     """The namespaced object that an Event is about."""
 
     api_version: str

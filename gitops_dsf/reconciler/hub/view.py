@@ -1,6 +1,4 @@
-"""What all controllers see: the informers of every resource, and the clusters that each Placement is decided
-for, over all pages, and since when.
-"""
+"""What all controllers see: the informers, and each Placement's decided clusters over all pages."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -136,9 +134,7 @@ class DecisionSets(dict[str, DecisionSet]):
 
 
 class DecisionTracker:
-    """Notes each change of a decision at once, whatever a controller is doing: debouncing counts from that
-    time.
-    """
+    """Notes each change of a decision at once: debouncing counts from that time."""
 
     def __init__(self, *, view: HubView, metrics: Metrics, clock: Callable[[], float] = monotonic) -> None:
         self._pages = view.decisions

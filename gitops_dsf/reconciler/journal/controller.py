@@ -37,9 +37,7 @@ AT_A_TIME: Final = 50
 SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
 MOST_PENDING: Final = 4000
-"""Records that are not on the branch yet. Of more changes, what became of them is recorded when there is room
-again, as of those that nobody saw.
-"""
+"""Records that are not on the branch yet. What became of more changes is recorded when there is room."""
 
 
 class JournalController:
@@ -71,10 +69,9 @@ class JournalController:
             branch = JournalBranch(clone=clone, name=self._settings.branch)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._record_loop(branch))
-                push = partial(self._push, branch)
                 group.create_task(
                     keep_pushing(
-                        push,
+                        partial(self._push, branch),
                         seconds=self._settings.interval_seconds,
                         outcomes=self._metrics.journal_pushes,
                         branch=self._settings.branch,

@@ -42,9 +42,7 @@ class Deployed(msgspec.Struct, frozen=True):
 
     @property
     def commit(self) -> str:
-        """Empty if it has applied none. A commit that does not change the Application's objects is compared,
-        and not synced, so it is not in the history.
-        """
+        """Empty if there is none. A commit that changes no object is not synced, so not in the history."""
         sync, history = self.status.sync, self.status.history or ()
         if sync.status == "Synced" and sync.revision:
             return sync.revision
@@ -100,9 +98,7 @@ async def _commit(api: HubApi, namespace: str) -> str:
 def filled(
     record: Record, *, before: Collection[str] | None, after: Collection[str], facts: Facts, known: Values
 ) -> tuple[Record, Values]:
-    """The record with its details, and the scores at it. `known` are those at the record before, as far as
-    known.
-    """
+    """The record with its details, and the scores at it. `known` are those at the record before."""
     namespace, name = record.key
     record = msgspec.structs.replace(record, commit=facts.commit)
     placement = facts.state.placements.get(record.key)

@@ -1,6 +1,4 @@
-"""The control loop of paced moves, and the AddOnPlacementScores `gitops-dsf-moves` that carry them out, one
-in the namespace of each cluster that has items.
-"""
+"""The control loop of paced moves, and the AddOnPlacementScores `gitops-dsf-moves` that carry them out."""
 
 import asyncio
 import logging

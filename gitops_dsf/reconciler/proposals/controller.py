@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from dsf_wire.text import printable
 from gitops_dsf.forge.address import address_of
 from gitops_dsf.forge.forge import Forge, ForgeError
 from gitops_dsf.forge.forges import FORGES
-from gitops_dsf.reconciler.forge import Sender
+from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
@@ -104,8 +105,9 @@ class ProposalController:
         self._forge: Forge | None = None
         if settings.forge != "None":
             api, place = address_of(git.url, kind=settings.forge, api=settings.forge_url or "")
-            send = Sender(Credentials(folder=git.credentials))
-            self._forge = FORGES[settings.forge](api=api, place=place, base=git.branch, send=send)
+            credentials = Credentials(folder=git.credentials)
+            send_signed = partial(send, credentials=credentials)
+            self._forge = FORGES[settings.forge](api=api, place=place, base=git.branch, send=send_signed)
 
     async def run(self) -> None:
         await self._view.synced()

@@ -6,15 +6,16 @@ import asyncio
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from gitops_dsf.ci.environment import Sender as PipelineSender
-from gitops_dsf.forge.forge import ForgeError
+from gitops_dsf.forge.forge import ForgeError, Send
 from gitops_dsf.forge.forges import GitHub, GitLab
 from gitops_dsf.reconciler import forge as module
-from gitops_dsf.reconciler.forge import ANSWER_BYTES, Sender
+from gitops_dsf.reconciler.forge import ANSWER_BYTES, send
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.support.forges import RecordedForge, tell
@@ -33,7 +34,7 @@ class PullRequestServer:
             api=url or self.server.url,
             place=f"{OWNER}/{name}",
             base="main",
-            send=Sender(Credentials(folder=self.secret)),
+            send=partial(send, credentials=Credentials(folder=self.secret)),
         )
 
 
@@ -194,12 +195,12 @@ GROUPS = "team/platform/fleet"
 
 
 @pytest.fixture
-def sender(tmp_path: Path) -> Sender:
+def sender(tmp_path: Path) -> Send:
     (tmp_path / "token").write_text(SECRET)
-    return Sender(Credentials(folder=tmp_path))
+    return partial(send, credentials=Credentials(folder=tmp_path))
 
 
-async def test_github(tmp_path: Path, sender: Sender) -> None:
+async def test_github(tmp_path: Path, sender: Send) -> None:
     repository = GitRepository.create(url="", bare=tmp_path / "bare", clone=tmp_path / "clone")
     with GitHubServer(repository=repository, token=SECRET) as server:
         forge = GitHub(api=server.url, place=f"{OWNER}/{NAME}", base="main", send=sender)
@@ -208,7 +209,7 @@ async def test_github(tmp_path: Path, sender: Sender) -> None:
         assert [text.split()[-1] for text in server.pulls[0].comments] == ["Forged", "good", "New"]
 
 
-async def test_gitlab(sender: Sender) -> None:
+async def test_gitlab(sender: Send) -> None:
     signed = ("PRIVATE-TOKEN", SECRET)
     with RecordedForge(name="gitlab", prefix="/api/v4", signed=signed) as server:
         await tell(GitLab(api=server.url, place=GROUPS, base="main", send=sender), server)
