@@ -20,7 +20,7 @@ from benchmarks import fleet
 from benchmarks.measure import Figure, best, shown
 from tests.support.threadserver import Handler, ThreadServer
 
-CLUSTERS, SCORERS, APPLICATIONS, DAYS = 100, 3, 50, 14
+SIZES = {"clusters": 100, "scorers": 3, "applications": 50}
 END = 1_780_272_000
 STEP = 60
 
@@ -33,7 +33,7 @@ def answer(name: str, first: float, last: float) -> bytes:
     times = np.arange(round((last - first) / STEP) + 1) * STEP + first
     rng = np.random.default_rng(int(first) + int(name.rpartition("-")[2]))
     rows = []
-    for number in range(CLUSTERS):
+    for number in range(SIZES["clusters"]):
         wave = 0.5 + 0.15 * np.sin(times / 20_000 + number) + rng.normal(0, 0.03, len(times))
         values = ",".join(f'[{at:.0f},"{value:.4f}"]' for at, value in zip(times, wave, strict=True))
         rows.append(f'{{"metric":{{"ds_cluster":"{fleet.cluster_name(number)}"}},"values":[{values}]}}')
@@ -64,22 +64,14 @@ def main() -> int:
         try:
             assert server.stdout is not None
             url = server.stdout.readline().strip()
-            roots = {paced: Path(folder) / f"fleet-{paced}" for paced in (False, True)}
-            for paced, root in roots.items():
-                fleet.write(
-                    root,
-                    clusters=CLUSTERS,
-                    scorers=SCORERS,
-                    applications=APPLICATIONS,
-                    regional=False,
-                    paced=paced,
-                )
             end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(END))
-            program = [sys.executable, "-m", "gitops_dsf", "backtest"]
-            free, held = (
-                [*program, str(roots[paced]), "--prometheus", url, "--to", end] for paced in (False, True)
-            )
-            return shown(figures(free, held))
+            verbs = []
+            for paced in (False, True):
+                root = Path(folder) / f"fleet-{paced}"
+                fleet.write(root, **SIZES, regional=False, paced=paced)
+                program = [sys.executable, "-m", "gitops_dsf", "backtest", str(root)]
+                verbs.append([*program, "--prometheus", url, "--to", end])
+            return shown(figures(*verbs))
         finally:
             server.terminate()
 

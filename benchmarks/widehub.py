@@ -89,12 +89,8 @@ class Hub:
             objects += [hubobjects.global_set(), hubobjects.binding(), *self._paced(paced)]
         if applications:
             objects += [hubobjects.global_set(), hubobjects.binding(), *self._applications(applications)]
-        for item in objects:
-            item["metadata"] |= {
-                "uid": f"uid-{item['metadata']['name']}",
-                "generation": 1,
-                "creationTimestamp": BORN,
-            }
+        for about in (item["metadata"] for item in objects):
+            about |= {"uid": f"uid-{about['name']}", "generation": 1, "creationTimestamp": BORN}
         self.lists = {path.rpartition("/")[2]: items for path, items in hubobjects.by_path(objects).items()}
 
     def _fleet(self) -> list[dict[str, Any]]:
@@ -122,9 +118,8 @@ class Hub:
             ranked = {self.scorers[number % len(self.scorers)], self.scorers[number * 13 % len(self.scorers)]}
             item = hubobjects.paced(hubobjects.placement(name, *sorted(ranked)), demand=2)
             about = item["metadata"]["annotations"]
-            about["gitops-dsf.io/pace"] = json.dumps(
-                json.loads(about["gitops-dsf.io/pace"]) | {"refuges": True}
-            )
+            pace = json.loads(about["gitops-dsf.io/pace"]) | {"refuges": True}
+            about["gitops-dsf.io/pace"] = json.dumps(pace)
             yield item
             yield hubobjects.decision(name, self.clusters[place])
 
@@ -222,18 +217,14 @@ class Hub:
         item["metadata"] |= {"uid": f"uid-moves-{cluster}", "resourceVersion": str(self.version)}
         self.moves[cluster] = item
         self.changed["addonplacementscores"].append(item)
-        for pushed in [
-            each["name"] for each in item.get("status", {}).get("scores", ()) if each["value"] < 0
-        ]:
-            self._follow(pushed.partition("/")[2], pushed, cluster)
+        for each in item.get("status", {}).get("scores", ()):
+            if each["value"] < 0:
+                self._follow(each["name"], cluster)
         return item
 
-    def _follow(self, name: str, key: str, source: str) -> None:
-        page = next(
-            each
-            for each in self.lists["placementdecisions"]
-            if each["metadata"]["name"] == f"{name}-decision-1"
-        )
+    def _follow(self, key: str, source: str) -> None:
+        name = f"{key.partition('/')[2]}-decision-1"
+        page = next(each for each in self.lists["placementdecisions"] if each["metadata"]["name"] == name)
         drawn = [
             cluster
             for cluster, item in self.moves.items()

@@ -124,10 +124,8 @@ class Recording:
     @property
     def span(self) -> tuple[int, int]:
         """The first second at which every series has a sample, and the last one."""
-        return (
-            max(min(samples) for samples in self._samples.values()),
-            min(max(samples) for samples in self._samples.values()),
-        )
+        series = self._samples.values()
+        return max(min(each) for each in series), min(max(each) for each in series)
 
     def answer(self) -> dict[str, Any]:
         """What /api/v1/query_range would answer, with a point every second."""

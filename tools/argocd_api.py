@@ -105,11 +105,8 @@ def content(go: str = "go") -> str:
     application_set = spec_of(argocd / "manifests/crds/applicationset-crd.yaml", definitions=definitions)
     placement = spec_of(ocm / PLACEMENTS)
     # OCM takes any other text for a toleration that matches no taint.
-    placement["properties"]["tolerations"]["items"]["properties"]["operator"]["enum"] = [
-        "Equal",
-        "Exists",
-        "",
-    ]
+    toleration = placement["properties"]["tolerations"]["items"]
+    toleration["properties"]["operator"]["enum"] = ["Equal", "Exists", ""]
     parts = {
         "argocd": version,
         "sprig": sprig_version,

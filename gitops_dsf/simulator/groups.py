@@ -80,9 +80,8 @@ def decide_groups(
     groups: list[Group] = []
     number = 1
     for index, (name, members) in enumerate(cut):
-        chunks = [
-            members[start : start + PAGE_CLUSTERS] for start in range(0, len(members), PAGE_CLUSTERS)
-        ] or [()]
+        starts = range(0, len(members) or 1, PAGE_CLUSTERS)
+        chunks = [members[start : start + PAGE_CLUSTERS] for start in starts]
         decisions = tuple(
             DecisionObject(
                 name=f"{placement.metadata.name}-decision-{number + offset}",

@@ -151,12 +151,10 @@ class Verdict:
     @cached_property
     def filters(self) -> Mapping[str, tuple[str, ...]]:
         """Clusters left after each filter. A key is the pipeline so far, as in OCM's debug output."""
-        names = self.state.names
+        names, stages = self.state.names, self.stages
         return {
-            ",".join(stage.name for stage in self.stages[: index + 1]): tuple(
-                names[c] for c in found.clusters
-            )
-            for index, found in enumerate(self.stages)
+            ",".join(stage.name for stage in stages[: index + 1]): tuple(names[c] for c in found.clusters)
+            for index, found in enumerate(stages)
         }
 
     @cached_property
@@ -202,19 +200,12 @@ class Verdict:
     def prioritizer_scores(self) -> tuple[tuple[str, int, Mapping[str, int]], ...]:
         """(name, weight, score per cluster) of each prioritizer. Clusters without an entry add 0."""
         clusters = self.stages[-1].clusters if self.stages else ()
-        names = self.state.names
-        return tuple(
-            (
-                result.name,
-                result.weight,
-                {
-                    names[c]: value
-                    for c, value in zip(clusters, result.values, strict=True)
-                    if value is not None
-                },
-            )
-            for result in self.prioritizers
-        )
+        names, found = self.state.names, []
+        for result in self.prioritizers:
+            values = zip(clusters, result.values, strict=True)
+            scores = {names[c]: value for c, value in values if value is not None}
+            found.append((result.name, result.weight, scores))
+        return tuple(found)
 
     @cached_property
     def ranked(self) -> tuple[str, ...]:

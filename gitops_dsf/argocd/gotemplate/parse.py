@@ -76,14 +76,13 @@ class _Parser:
             self._deeper(again)
             otherwise = (self._branch(again),)
             self._depth -= 1
-        elif end.value == "else":
-            self._close(end)
-            otherwise, last = self._nested(word)
-            if last.value == "else":
-                raise TemplateError("a second else", last.offset, "remove it")
-            self._close(last)
         else:
             self._close(end)
+            if end.value == "else":
+                otherwise, last = self._nested(word)
+                if last.value == "else":
+                    raise TemplateError("a second else", last.offset, "remove it")
+                self._close(last)
         del self._variables[known:]
         return nodes.Branch(pipeline, body, otherwise)
 

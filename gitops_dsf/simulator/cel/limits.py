@@ -55,10 +55,8 @@ def names_in(expression: str) -> frozenset[str]:
 
 def refuse_expression(expression: str) -> None:
     """Raises CelUnsupported for an expression whose answer could differ from OCM's."""
-    if (
-        len(expression) > LONGEST_EXPRESSION
-        or sum(expression.count(bracket) for bracket in "([{") > MOST_BRACKETS
-    ):
+    brackets = sum(expression.count(bracket) for bracket in "([{")
+    if len(expression) > LONGEST_EXPRESSION or brackets > MOST_BRACKETS:
         raise CelUnsupported(
             f"an expression beyond {LONGEST_EXPRESSION} characters or {MOST_BRACKETS} brackets"
         )

@@ -137,15 +137,17 @@ def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
 
 
 def _declared(function: Function) -> Any:  # noqa: ANN401 - the binding has no types
-    return cel.FunctionDecl(function.name, [_overload(overload) for overload in function.overloads])
-
-
-def _overload(overload: Overload) -> Any:  # noqa: ANN401 - the binding has no types
-    return cel.Overload(
-        overload.identifier,
-        return_type=_type(overload.returns),
-        parameters=[_type(parameter) for parameter in overload.parameters],
-        is_member=overload.member,
+    return cel.FunctionDecl(
+        function.name,
+        [
+            cel.Overload(
+                overload.identifier,
+                return_type=_type(overload.returns),
+                parameters=[_type(parameter) for parameter in overload.parameters],
+                is_member=overload.member,
+            )
+            for overload in function.overloads
+        ],
     )
 
 
