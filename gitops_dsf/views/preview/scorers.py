@@ -16,7 +16,9 @@ _PLACES: Final = frozenset({"configURL", "host", "query"})
 
 
 class FieldChange(Struct, frozen=True, kw_only=True):
-    """One field: its path, such as `source.params.query`, and its values; None where it is missing."""
+    """One field: its path (such as `source.params.query`), and its value before and after; None if it is
+    missing.
+    """
 
     path: str
     before: Any
