@@ -51,7 +51,6 @@ class Handover(msgspec.Struct, frozen=True):
     timeout: float
     """Seconds."""
     template_name: str
-    """Name template of its Applications."""
 
     def name_on(self, cluster: str) -> str:
         return _CLUSTER.sub(lambda _: cluster, self.template_name)
@@ -232,7 +231,6 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     prunes: bool = False
     """Whether deleting the Application deletes the workload."""
     deleting: bool = False
-    """Whether it has a deletionTimestamp."""
     refusal: str = ""
     """Why Argo CD rejects the destination; empty if it does not."""
 

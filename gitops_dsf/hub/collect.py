@@ -28,7 +28,6 @@ KINDS = (
 )
 """The kinds that are read. Others are ignored, because a folder may hold more than a snapshot."""
 
-
 DEPTH: Final = 64
 """Levels of nesting in an object, the same as in a YAML document of a repository."""
 

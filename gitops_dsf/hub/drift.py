@@ -14,7 +14,6 @@ from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, origin
 Config = Mapping[str, Any]
 """The content of a page: nested mappings, as `spec.config` of a lock."""
 
-
 SCHEMA: Final = (
     "{name, description, source{type, host, path, params{query, range, step}}, scoring{host, path,"
     " params{name, interval}}}"
@@ -34,9 +33,7 @@ class ConfigError(ValueError):
 
 
 def read_config(data: object, *, where: str) -> Config:
-    """Returns the fields of a scorer's configuration that are set in plain data, which `where` names in
-    messages. Raises ConfigError if there are none, or if a text contains characters that are not printable.
-    """
+    """The fields that are set in data, which `where` names. Raises ConfigError, also for unprintable text."""
     try:
         found = filled(msgspec.to_builtins(msgspec.convert(data, ScorerConfig)))
     except msgspec.ValidationError as error:

@@ -48,7 +48,6 @@ class Weekly(Struct, frozen=True, forbid_unknown_fields=True):
     """A window of every week, in local time."""
 
     days: Annotated[tuple[Day, ...], Meta(min_length=1, max_length=7)]
-    """Days on which it opens."""
     opens: Annotated[str, Meta(pattern=CLOCK)] = msgspec.field(name="from")
     closes: Annotated[str, Meta(pattern=CLOCK)] = msgspec.field(name="to")
     """On the next day, if it is before `opens`."""
@@ -62,12 +61,10 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     action: Action
     clusters: tuple[str, ...] | None = None
     cluster_selector: LabelSelector | None = None
-    """Clusters by their labels, instead of clusters."""
     applications: tuple[str, ...] | None = None
     start: Annotated[datetime, Meta(tz=True)] | None = None
     end: Annotated[datetime, Meta(tz=True)] | None = None
     schedule: Weekly | None = None
-    """Instead of start and end."""
 
     def __post_init__(self) -> None:
         if (self.start is None) != (self.end is None) or (self.start is None) == (self.schedule is None):
@@ -98,7 +95,6 @@ class Period(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether it never opens."""
         return self.end <= self.start
 
 

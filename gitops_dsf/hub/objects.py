@@ -1,6 +1,4 @@
-"""The OCM kinds that decide a placement, by the CRDs of `cluster.open-cluster-management.io`. Fields that are
-not used are ignored, as Go's decoder does. A value that no API server would store is rejected, with its path.
-"""
+"""The OCM kinds that decide a placement. Unused fields are ignored; what no API server stores is rejected."""
 
 from msgspec import Struct
 
@@ -21,7 +19,6 @@ class Object(Struct, frozen=True, rename="camel", gc=False):
 
     @property
     def created(self) -> float:
-        """Seconds since 1970; 0 if it is not known."""
         return self.metadata.created
 
     @property
@@ -29,7 +26,6 @@ class Object(Struct, frozen=True, rename="camel", gc=False):
         return self.metadata.deleting
 
     def condition(self, kind: str) -> Condition:
-        """The condition of a type; NOT_SAID if OCM has not written it."""
         return condition_of(getattr(getattr(self, "status", None), "conditions", None), kind)
 
 
@@ -185,9 +181,8 @@ class ManagedCluster(Object, frozen=True, omit_defaults=True):
     @property
     def claims(self) -> dict[str, str]:
         """Cluster claims. If a name appears twice, the later one counts (OCM: GetClusterClaims)."""
-        return {
-            claim.name: claim.value for claim in (self.status.cluster_claims if self.status else None) or ()
-        }
+        claims = (self.status.cluster_claims if self.status else None) or ()
+        return {claim.name: claim.value for claim in claims}
 
     @property
     def taints(self) -> tuple[Taint, ...]:

@@ -57,7 +57,6 @@ class Leadership:
 
 
 def read_leadership(lease: Mapping[str, Any]) -> Leadership:
-    """The claim of a Lease from its JSON."""
     spec = lease.get("spec") or {}
     return Leadership(
         holder=str(spec.get("holderIdentity") or ""),

@@ -16,7 +16,6 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """As objects have it."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
@@ -66,7 +65,6 @@ class Unread:
     """Resource, group and namespace, such as `applicationsets.argoproj.io in namespace argocd`."""
     why: Why
     verb: str = "list"
-    """The verb of the request."""
     detail: str = ""
     """The server's message, unless a permission or the kind is missing."""
     refused: bool = False

@@ -75,7 +75,6 @@ class Auth(Struct, frozen=True, rename="camel"):
 
     @property
     def secrets(self) -> frozenset[str]:
-        """Names of the Secrets that are needed."""
         client = self.oauth2.client_secret_ref if self.oauth2 is not None else None
         refs = (self.token_secret_ref, client, self.client_certificate_secret_ref)
         return frozenset(ref.name for ref in refs if ref is not None)
@@ -244,7 +243,6 @@ class DynamicScorer(Object, frozen=True):
         return tuple(found)
 
     def condition(self, kind: str) -> Condition:
-        """The condition of a type; NOT_SAID if it is absent."""
         return condition_of(self.conditions, kind)
 
     @property

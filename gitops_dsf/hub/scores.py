@@ -109,7 +109,6 @@ class Score(Struct, frozen=True, gc=False):
 Scores = Mapping[str, Mapping[str, Score]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
-
 MOST_KEPT: Final = 100_000
 """Contents that are remembered. A scorer with one item has 200 values, one with one per node many more."""
 

@@ -77,10 +77,6 @@ class TargetClusters:
         self.agents = frozenset(self._since)
         """Clusters that have the agent's add-on and are not being deleted."""
 
-    @property
-    def masks_known(self) -> bool:
-        return self.masks is not None
-
     def since(self, cluster: str, scorer: DynamicScorer) -> float:
         """Seconds since 1970 when the cluster, and its add-on if agents run the scorer, were made."""
         return (self._joined if scorer.on_hub else self._since).get(cluster, 0.0)

@@ -65,9 +65,7 @@ def misleads_git(url: str) -> bool:
 
 
 def browsed_branch(url: str) -> tuple[str, str]:
-    """The URL that git clones, and the branch (perhaps with a path), of a forge's page of a folder, such as
-    https://host/owner/repository/tree/main. Both are empty for any other URL.
-    """
+    """The URL to clone, and the branch (perhaps with a path), of a forge's page of a folder; else empty."""
     found = _BROWSED.fullmatch(url)
     if found is None or url.rstrip("/").endswith(".git"):
         return "", ""

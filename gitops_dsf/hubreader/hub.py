@@ -110,9 +110,7 @@ class Hub:
     def items(
         self, path: str, of: type[ListPage] = ListPage, /, *, accept: str = JSON, **selector: str
     ) -> Iterator[Any]:
-        """Yields every object of a resource, page by page: as `of` decodes it, and not decoded where that
-        cannot decode the page. Raises ApiError and HubError.
-        """
+        """Every object: as `of` decodes its page, else not decoded. Raises ApiError and HubError."""
         found = self._server.pages(path, accept=accept, **selector)
         while True:
             with self._asking():
@@ -231,19 +229,13 @@ def whole(raw: msgspec.Raw) -> Object:
 
 def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
     """Reads every object of IMPORTED, in all namespaces. Raises HubError."""
+    found = list[dict[str, Any]]()
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
-        return [
-            # In a typed list, the API server omits both from each item.
-            {"apiVersion": resource.api_version, "kind": kind, **item}
-            for kind, resource, optional in IMPORTED
-            for item in _all(hub, resource, optional=optional)
-        ]
-
-
-def _all(hub: Hub, resource: Resource, *, optional: bool) -> tuple[Object, ...]:
-    found = hub.read(resource, whole)
-    if isinstance(found, Unread):
-        if optional and found.why is Why.NOT_INSTALLED:
-            return ()
-        raise HubError(hub.lacks(found))
+        for kind, resource, optional in IMPORTED:
+            items = hub.read(resource, whole)
+            if not isinstance(items, Unread):
+                # In a typed list, the API server omits both from each item.
+                found += [{"apiVersion": resource.api_version, "kind": kind, **item} for item in items]
+            elif not optional or items.why is not Why.NOT_INSTALLED:
+                raise HubError(hub.lacks(items))
     return found

@@ -135,9 +135,7 @@ def _failure(text: str, error: BaseException | None) -> str:
 
 
 def current_context(path: Path | None = None) -> str | None:
-    """The name of the current context; None if there is none. Without a path it reads the files that kubectl
-    would use, of which the first that names one counts. Raises AccessError.
-    """
+    """The current context that kubectl would use; None if there is none. Raises AccessError."""
     for file in _files(path):
         if path is None and not file.is_file():
             continue

@@ -116,7 +116,7 @@ class ScoreScanner:
                     published=column.keys(),
                     expected=known.clusters,
                     since=_since(item, targets, known),
-                    masks_known=targets.masks_known,
+                    masks_known=targets.masks is not None,
                     now=now,
                 )
             dimensions = [dimension for name, dimension in ranked if name == resource]

@@ -189,9 +189,7 @@ class BacktestBuilder:
         records: Sequence[Record] = (),
     ) -> None:
         """`can_query`: a store evaluates queries. `records`: of the journal, for demands."""
-        self._records = records
-        self._snapshot = snapshot
-        self._can_query = can_query
+        self._records, self._snapshot, self._can_query = records, snapshot, can_query
         self._start, self._end = start, end
         self._sides = [] if base is None else [self._side(base, titles[0], before=None, only=only)]
         tried = DEADBANDS if advice else ()

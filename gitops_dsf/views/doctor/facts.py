@@ -111,10 +111,8 @@ def namespace_of(item: Object) -> str:
 
 
 def condition(item: Object, kind: str) -> Mapping[str, Any] | None:
-    for found in (item.get("status") or {}).get("conditions") or ():
-        if found.get("type") == kind:
-            return dict(found)
-    return None
+    found = (item.get("status") or {}).get("conditions") or ()
+    return next((each for each in found if each.get("type") == kind), None)
 
 
 def containers_of(workload: Object) -> Sequence[Object]:

@@ -34,9 +34,7 @@ def concerns(
     rescored_percent: float,
     close_points: int,
 ) -> Iterator[str]:
-    """Every warning about a change: also if more than a percentage of the inventory is scored anew, or if an
-    application is this close to another decision. `found` and `moving` are empty without a hub.
-    """
+    """Every warning about a change. `found` and `moving` are empty without a hub."""
     yield from _credential_concerns(base, head)
     yield from _right_concerns(base, head)
     yield from _receiver_concerns(base, head)

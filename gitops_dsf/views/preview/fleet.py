@@ -123,9 +123,7 @@ def hub_state(
     decisions: Iterable[hub.PlacementDecision] | None = None,
     only: Collection[str] | None = None,
 ) -> HubState:
-    """What OCM would see after Argo CD applied the repository; of Placements `only` these. Scores and
-    decisions, if given, replace those of the snapshot. Raises PreviewError.
-    """
+    """The hub once the repository is applied. What is given replaces the snapshot's. Raises PreviewError."""
     if scores is None:
         scores = snapshot.scores if snapshot else {}
     if decisions is None:

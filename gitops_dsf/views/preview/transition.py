@@ -100,15 +100,12 @@ def _unknown(scorer: EffectiveScorer | None, why: str, *, exists: bool) -> Unkno
 
 def _mapped(present: Score, scorer: EffectiveScorer | None) -> Score | None:
     """The published values in a new range; None unless the raw scores of all dimensions are known."""
-    if scorer is None or len(present.raw) != len(present.names):
+    known = [raw for raw in present.raw if raw is not None]
+    if scorer is None or len(known) != len(present.names):
         return None
     score_range = summarise(scorer).score_range
-    values = []
-    for raw in present.raw:
-        if raw is None:
-            return None
-        values.append(map_score(raw, score_range).value)
-    return Score(present.valid_until, present.names, tuple(values), present.raw)
+    values = tuple(map_score(raw, score_range).value for raw in known)
+    return Score(present.valid_until, present.names, values, present.raw)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,9 +170,7 @@ class Transition:
     @cached_property
     def first(self) -> HubState | None:
         """The hub with the Placements of the base; None without a base."""
-        if self.base is None:
-            return None
-        return hub_state(self.base, self.snapshot)
+        return None if self.base is None else hub_state(self.base, self.snapshot)
 
     @cached_property
     def settled(self) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:

@@ -71,9 +71,7 @@ def judge(
     documents: Sequence[Document],
     evaluate: Evaluate = no_promtool,
 ) -> Iterator[Failure]:
-    """The failures of a test, in the order of its expectations. `fleet` and `findings` are of the repository
-    with the clusters of the test, None if that has errors; `documents` are all documents of the repository.
-    """
+    """The failures, in order of expectations. `fleet` has the clusters of the test; None if it has errors."""
     expect = test.value.spec.expect
     for index, finding in enumerate(expect.findings):
         yield from _finding(findings, documents, finding, test.at("spec", "expect", "findings", index))

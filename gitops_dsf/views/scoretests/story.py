@@ -150,7 +150,6 @@ START: Final = 946_684_800.0
 """2000-01-01T00:00:00Z, the time 0 of every test. Nothing depends on it but the times in explanations."""
 _MOMENT: Final = datetime.fromtimestamp(START, UTC)
 
-
 _Passes = list[tuple[int, Verdict]]
 """The passes of one Placement: seconds from the start, and what was decided."""
 

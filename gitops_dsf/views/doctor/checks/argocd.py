@@ -291,10 +291,8 @@ def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
 def _names(secret: Object, cluster: str) -> bool:
     metadata = secret["metadata"]
     words = {*(metadata.get("labels") or {}).values(), *(metadata.get("annotations") or {}).values()}
-    usual = (
-        f"cluster-{cluster}",
-        *(f"{cluster}{end}" for end in ("", "-cluster", "-secret", "-cluster-secret")),
-    )
+    ends = ("", "-cluster", "-secret", "-cluster-secret")
+    usual = {f"cluster-{cluster}", *(f"{cluster}{end}" for end in ends)}
     return name_of(secret) in usual or cluster in words
 
 

@@ -1,6 +1,4 @@
-"""Checks Open Cluster Management: its version, gates and clusters, the agents there, and the upstream addon
-(docs/contributing/behaviour.md#works-that-share-an-object).
-"""
+"""Checks Open Cluster Management: its version, gates and clusters, the agents there, the upstream addon."""
 
 import json
 from collections.abc import Iterator
@@ -149,7 +147,7 @@ def agents(facts: Facts) -> Iterator[Finding]:
 UPSTREAM_ADDON: Final = "dynamic-scoring-framework"
 """The ClusterManagementAddOn of the upstream addon."""
 UPSTREAM_WORK: Final = "dynamic-scoring-config-manifestwork"
-"""Its ManifestWork in each cluster's namespace."""
+"""Its ManifestWork in a cluster's namespace (docs/contributing/behaviour.md#works-that-share-an-object)."""
 UPSTREAM_LABELS: Final = (
     "app.kubernetes.io/name=dynamic-scoring-framework",
     "app=dynamic-scoring-addon-controller",
