@@ -98,12 +98,10 @@ def _with_condition(found: Assessment, *, on_hub: bool) -> Assessment:
     ):
         parts += [words.format(named(clusters))] if clusters else []
     status, reason = _condition(found)
-    able = "" if on_hub else " with the agent's add-on"
-    message = (
-        "; ".join(parts)
-        if reason != "NoCluster"
-        else f"no cluster{able} fits clusterSelector without being masked"
-    )
+    message = "; ".join(parts)
+    if reason == "NoCluster":
+        able = "" if on_hub else " with the agent's add-on"
+        message = f"no cluster{able} fits clusterSelector without being masked"
     return replace(found, status=status, reason=reason, message=message)
 
 

@@ -100,8 +100,7 @@ class RefreshController:
         shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
-        await self._view.sets.synced.wait()
-        await self._view.decisions.synced.wait()
+        await self._view.synced(self._view.sets, self._view.decisions)
         await keep_looking(self._look, wake=self._wake)
 
     async def _look(self) -> float | None:

@@ -166,8 +166,7 @@ class Credentials:
         self, ca: KeyRef | None, certificate: CertificateSecret | None
     ) -> tuple[ssl.SSLContext | None, list[str]]:
         """The context, and what is missing; None for the system's CAs alone. The same while the files are."""
-        missing: list[str] = []
-        texts: list[bytes] = []
+        missing, texts = list[str](), list[bytes]()
         try:
             texts += [] if ca is None else [self._bytes(ca.name, ca.key, kind="ConfigMap")]
         except _MissingError as error:

@@ -1,7 +1,7 @@
 """Fills a record with the simulator's explanations, the scores that changed, and the live commit."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -143,21 +143,19 @@ def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str])
     return list(dict.fromkeys([*subjects, *sorted(after), *best]))[:MOST_FOLLOWED]
 
 
-def _values(verdict: Verdict, clusters: Iterable[str]) -> Iterator[tuple[tuple[str, str], int]]:
+def _values(verdict: Verdict, clusters: Sequence[str]) -> Iterator[tuple[tuple[str, str], int]]:
     terms = {
         result.prioritizer.name: result.prioritizer
         for result in verdict.prioritizers
         if result.prioritizer.built_in is None
     }
-    chosen = list(clusters)
     for name, term in terms.items():
         column = verdict.state.scores.get(term.resource, {})
-        for cluster in chosen:
+        for cluster in clusters:
             found = column.get(cluster)
-            value = (
-                None if found is None or expired(found.valid_until, verdict.now) else found.get(term.score)
-            )
-            if value is not None:
+            if found is None or expired(found.valid_until, verdict.now):
+                continue
+            if (value := found.get(term.score)) is not None:
                 yield (name, cluster), value
 
 
