@@ -103,6 +103,9 @@ class Metrics:
         def gauge(name: str, text: str, *labels: str) -> Gauge:
             return Gauge(PREFIX + name, text, labels, registry=registry)
 
+        def histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(PREFIX + name, text, labels, buckets=buckets, registry=registry)
+
         self.requests = counter(
             "requests", "Scoring cycles by status: success or failure.", *(SCORER, "status"), prefix=UPSTREAM
         )
@@ -115,19 +118,10 @@ class Metrics:
         self.last_success = gauge(
             "last_success_timestamp_seconds", "Unix time of the last cycle that gave scores.", SCORER
         )
-        self.stages = Histogram(
-            f"{PREFIX}stage_duration_seconds",
-            "Duration of a stage: fetch, score or publish.",
-            [SCORER, "stage"],
-            buckets=STAGE_BUCKETS,
-            registry=registry,
-        )
-        self.lateness = Histogram(
-            f"{PREFIX}start_delay_seconds",
-            "How much later than planned a cycle starts.",
-            buckets=LATENESS_BUCKETS,
-            registry=registry,
-        )
+        text = "Duration of a stage: fetch, score or publish."
+        self.stages = histogram("stage_duration_seconds", text, STAGE_BUCKETS, SCORER, "stage")
+        text = "How much later than planned a cycle starts."
+        self.lateness = histogram("start_delay_seconds", text, LATENESS_BUCKETS)
         self.failures = counter("failures", "Failures by stage and reason.", SCORER, "stage", "reason")
         self.dropped = counter(
             "results_dropped",

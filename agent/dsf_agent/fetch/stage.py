@@ -138,11 +138,9 @@ class Fetch:
         url = urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
         if len(url) <= MAX_GET_LENGTH:
             return Call(url=url)
-        return Call(
-            url=urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, "")),
-            headers={"Content-Type": "application/x-www-form-urlencoded"},
-            body=(form.encode(),),
-        )
+        url = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return Call(url=url, headers=headers, body=(form.encode(),))
 
     def _refused(self, answer: Answer, *, index: int) -> AgentError:
         error = refusal(answer, url=self._scorer.source_endpoint)

@@ -191,10 +191,9 @@ class ScorerApp:
             return None
         except Exception as error:  # noqa: BLE001 - the author's code may raise anything; the server must go on
             _log.exception("scorer %s: the scoring function failed", self._name)
+            kind = type(error).__name__
             return failure(
-                500,
-                f"the scoring function failed with {type(error).__name__}; the scorer's log has the"
-                " traceback",
+                500, f"the scoring function failed with {kind}; the scorer's log has the traceback"
             )
 
     async def _score(self, scope: Scope, receive: Receive) -> Response:

@@ -110,14 +110,9 @@ def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
     # Without a range only the present value is asked for, and the step has no meaning.
     step = source.params.step or int(asks and not source.params.range)
     path = f"/{scoring.path.lstrip('/')}" if scoring.path else DEFAULT_PATH
+    source = structs.replace(source, params=structs.replace(source.params, step=step))
     try:
-        check_definition(
-            structs.replace(
-                page,
-                source=structs.replace(source, params=structs.replace(source.params, step=step)),
-                scoring=structs.replace(scoring, path=path),
-            )
-        )
+        check_definition(structs.replace(page, source=source, scoring=structs.replace(scoring, path=path)))
     except DefinitionError as problem:
         hint = "source.params has range and step, scoring.params name and interval"
         yield Finding("config.values", ERROR, str(problem), hint)
