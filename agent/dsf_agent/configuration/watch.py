@@ -127,10 +127,8 @@ class Suspension:
             try:
                 await self.check()
             except Exception:
-                log.exception(
-                    "reading the suspended scorers failed because of a bug in the agent",
-                    extra={"reason": Reason.INTERNAL.value},
-                )
+                text = "reading the suspended scorers failed because of a bug in the agent"
+                log.exception(text, extra={"reason": Reason.INTERNAL.value})
             await asyncio.sleep(self.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - no secret
 
     async def check(self) -> None:
@@ -143,11 +141,8 @@ class Suspension:
             fault = error.reason.value
             self.metrics.suspension_failures.labels(fault).inc()
             if fault != self._fault:
-                log.warning(
-                    "cannot read the suspended scorers, so none is suspended: %s",
-                    error,
-                    extra={"reason": fault},
-                )
+                text = "cannot read the suspended scorers, so none is suspended: %s"
+                log.warning(text, error, extra={"reason": fault})
         self._fault = fault
         if names != self._names:
             self._names = names

@@ -319,12 +319,8 @@ class Credentials:
                 if kept is None or kept.number < after or error.reason in _GONE:
                     raise AgentError(f"{where} cannot be read: {error}", reason=reason) from error
                 if not kept.stale:
-                    log.warning(
-                        "%s cannot be read: %s; the old value is used",
-                        where,
-                        error,
-                        extra={"reason": reason.value},
-                    )
+                    text = "%s cannot be read: %s; the old value is used"
+                    log.warning(text, where, error, extra={"reason": reason.value})
                 kept.stale, kept.until = True, clock.monotonic() + STALE_SECONDS
                 return kept.data
             self._kept[key] = kept = _Kept(

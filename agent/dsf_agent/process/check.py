@@ -79,10 +79,8 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
     except AgentError as error:
         return _failed(own, f"{error.stage}: {error.reason.value}", f"{own}: {error}")
     except Exception as error:
-        log.exception(
-            "a cycle failed because of a bug in the agent",
-            extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value},
-        )
+        extra = {"scorer": scorer.name, "reason": Reason.INTERNAL.value}
+        log.exception("a cycle failed because of a bug in the agent", extra=extra)
         return _failed(own, Reason.INTERNAL.value, f"{own}: {type(error).__name__}: {error}")
     items = result.items
     shown = [f"{_shown(name)}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]

@@ -114,12 +114,9 @@ class Agent:
         if isinstance(observation, UnusableFile):
             self._trouble = observation
             self._metrics.config_failures.labels(observation.reason).inc()
-            log.warning(
-                "the configuration cannot be used%s: %s",
-                ", the last good one stays active" if self._snapshot is not None else "",
-                observation.text,
-                extra={"reason": observation.reason},
-            )
+            active = ", the last good one stays active" if self._snapshot is not None else ""
+            extra = {"reason": observation.reason}
+            log.warning("the configuration cannot be used%s: %s", active, observation.text, extra=extra)
             if self._pruner is not None:
                 self._pruner.set(None)
             return
@@ -129,12 +126,8 @@ class Agent:
         self._metrics.config_timestamp.set(self._adapters.wall())
         log.info("configuration %s: %d scorers", observation.digest[:12], len(observation.scorers))
         for problem in observation.problems:
-            log.warning(
-                "entry %d is skipped: %s",
-                problem.index,
-                problem.reason,
-                extra={"scorer": problem.name or "?", "reason": "bad_entry"},
-            )
+            extra = {"scorer": problem.name or "?", "reason": "bad_entry"}
+            log.warning("entry %d is skipped: %s", problem.index, problem.reason, extra=extra)
         await self._apply()
         if self._pruner is not None:
             self._pruner.set(observation)

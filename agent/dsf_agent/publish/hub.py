@@ -173,11 +173,8 @@ class HubStore:
             return False
         for writer in found.writers:
             self._require_silence(name, writer, version=found.metadata.resource_version)
-        log.warning(
-            "taking over %s, which no other program wrote for long",
-            name,
-            extra={"scorer": scorer, "object": name},
-        )
+        extra = {"scorer": scorer, "object": name}
+        log.warning("taking over %s, which no other program wrote for long", name, extra=extra)
         kept = [entry for entry in found.metadata.managed_fields if entry.subresource != ownership.STATUS]
         change = [
             # The hub refuses the patch if the object changed since it was read.

@@ -152,10 +152,8 @@ class Publisher:
             except AgentError as error:
                 self._failed(entry, error)
             except Exception as error:
-                log.exception(
-                    "publishing failed because of a bug in the agent",
-                    extra={"scorer": entry.publication.scorer.name, "reason": Reason.INTERNAL.value},
-                )
+                extra = {"scorer": entry.publication.scorer.name, "reason": Reason.INTERNAL.value}
+                log.exception("publishing failed because of a bug in the agent", extra=extra)
                 self._failed(entry, AgentError(str(error), reason=Reason.INTERNAL))
             finally:
                 del self._writing[key]
@@ -202,13 +200,9 @@ class Publisher:
             )
         entry.published = Published(values=wanted, written=now, valid_until=valid_until)
         publication.count("written")
-        log.log(
-            logging.INFO if len(self._by_cluster) == 1 else logging.DEBUG,
-            "published %d scores of %s",
-            len(wanted),
-            entry.cluster,
-            extra={"scorer": publication.scorer.name, "object": publication.name},
-        )
+        level = logging.INFO if len(self._by_cluster) == 1 else logging.DEBUG
+        extra = {"scorer": publication.scorer.name, "object": publication.name}
+        log.log(level, "published %d scores of %s", len(wanted), entry.cluster, extra=extra)
         self._recovered(entry)
 
     @staticmethod
@@ -271,12 +265,8 @@ class Publisher:
                         and not self._is_written(entry)
                         and written + AUDIT_LAG_SECONDS < began
                     ):
-                        log.warning(
-                            "%s of %s was deleted by another program",
-                            name,
-                            cluster,
-                            extra={"scorer": entry.publication.scorer.name, "object": name},
-                        )
+                        extra = {"scorer": entry.publication.scorer.name, "object": name}
+                        log.warning("%s of %s was deleted by another program", name, cluster, extra=extra)
                         entry.published = None
                         self.plan(entry, 0.0)
 
@@ -364,12 +354,8 @@ class Publication:
     def failed(self, cluster: str, error: AgentError) -> None:
         """Notes that a write failed."""
         if cluster not in self._faults or self._faults[cluster].reason is not error.reason:
-            log.warning(
-                "the scores of %s are not published: %s",
-                cluster,
-                error,
-                extra={"scorer": self.scorer.name, "reason": error.reason.value},
-            )
+            extra = {"scorer": self.scorer.name, "reason": error.reason.value}
+            log.warning("the scores of %s are not published: %s", cluster, error, extra=extra)
         self._faults[cluster] = error.anew()
         self.count("failed")
         self.metrics.failed("publish", error.reason)

@@ -203,13 +203,9 @@ class Cycle:
         for failure in failures:
             self.metrics.failed("score", failure.reason)
         if failures:
-            log.warning(
-                "%d clusters are not scored, because %d scoring requests failed: %s",
-                len(found.unscored),
-                len(failures),
-                failures[0],
-                extra={"scorer": self.scorer.name, "reason": failures[0].reason.value, "stage": "score"},
-            )
+            extra = {"scorer": self.scorer.name, "reason": failures[0].reason.value, "stage": "score"}
+            text = "%d clusters are not scored, because %d scoring requests failed: %s"
+            log.warning(text, len(found.unscored), len(failures), failures[0], extra=extra)
 
     async def _split(self, series: Series, targets: Targets) -> dict[str, list[bytes]]:
         return await split(series, label=self._label, clusters=targets.by_value)

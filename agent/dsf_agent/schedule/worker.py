@@ -136,10 +136,8 @@ class Worker:
         except AgentError as error:
             return self._failed(error)
         except Exception as error:
-            log.exception(
-                "a cycle failed because of a bug in the agent",
-                extra={"scorer": self.scorer.name, "reason": Reason.INTERNAL.value},
-            )
+            extra = {"scorer": self.scorer.name, "reason": Reason.INTERNAL.value}
+            log.exception("a cycle failed because of a bug in the agent", extra=extra)
             return self._failed(AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL))
         self._succeeded(result)
         return None
@@ -155,12 +153,8 @@ class Worker:
         self._state = WorkerState(last_success=self.wall())
         log.debug("%d series, %d results", result.series, result.results, extra=extra)
         if result.dropped:
-            log.warning(
-                "dropped results: %s%s",
-                counts_text(result.dropped),
-                f"; the first: {result.first_fault}" if result.first_fault else "",
-                extra=extra,
-            )
+            first = f"; the first: {result.first_fault}" if result.first_fault else ""
+            log.warning("dropped results: %s%s", counts_text(result.dropped), first, extra=extra)
         for warning in result.warnings:
             log.warning("the source warns: %s", warning, extra=extra)
 
@@ -182,11 +176,8 @@ class Worker:
             # one interval.
             delay = min(delay, self.grid.interval)
         extra = {"scorer": self.scorer.name, "reason": error.reason.value, "stage": error.stage}
-        log.warning(
-            "%s failed (%d in a row), next attempt in %.0f s: %s",
-            *(error.stage, failures, delay, error),
-            extra=extra,
-        )
+        text = "%s failed (%d in a row), next attempt in %.0f s: %s"
+        log.warning(text, error.stage, failures, delay, error, extra=extra)
         return delay
 
 
@@ -272,11 +263,9 @@ class Scheduler:
                 await running.worker.run(splay=splay)
             except Exception:
                 self.metrics.of(scorer.score_name).cycle_failed("score", Reason.INTERNAL)
-                log.exception(
-                    "the worker failed because of a bug in the agent, a new one starts in %.0f s",
-                    RESTART_SECONDS,
-                    extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value},
-                )
+                extra = {"scorer": scorer.name, "reason": Reason.INTERNAL.value}
+                text = "the worker failed because of a bug in the agent, a new one starts in %.0f s"
+                log.exception(text, RESTART_SECONDS, extra=extra)
                 await asyncio.sleep(RESTART_SECONDS)
             else:
                 return
