@@ -74,11 +74,18 @@ def scaffold(
     is not empty (`.git` is ignored), and RepositoryError when a file cannot be read or written.
     """
     extras = set(extras)
-    _check_name(name)
+    if not re.fullmatch(DNS_LABEL, name) or len(name) > 63:
+        raise UsageError(
+            f"{name!r} cannot be the fleet's name: write at most 63 of a-z, 0-9 and -, beginning and ending"
+            " with a letter or digit"
+        )
     if git_url is not None:
         check_url(git_url)
-    if registry is not None:
-        _check_registry(registry)
+    if registry is not None and not _REGISTRY.fullmatch(registry):
+        raise UsageError(
+            f"{registry!r} is not a registry: write its host and the folder of the images, without a scheme,"
+            " such as registry.example.com/platform"
+        )
     _check_target(target)
     if hashes and wheels is None:
         raise UsageError(
@@ -150,14 +157,6 @@ def _template(*, name: str, git_url: str | None, wanted: Collection[str]) -> Map
     return result
 
 
-def _check_name(name: str) -> None:
-    if not re.fullmatch(DNS_LABEL, name) or len(name) > 63:
-        raise UsageError(
-            f"{name!r} cannot be the fleet's name: write at most 63 of a-z, 0-9 and -, beginning and ending"
-            " with a letter or digit"
-        )
-
-
 def check_url(url: str) -> None:
     """Raises UsageError for a URL that Argo CD cannot clone, or that holds credentials."""
     if not CLONABLE.fullmatch(url) or misleads_git(url) or browsed_branch(url)[0] or url != scalar(url):
@@ -176,14 +175,6 @@ def check_url(url: str) -> None:
         raise UsageError(
             "the git URL holds credentials, and it would be committed: leave them out and give them to Argo"
             " CD as a repository Secret"
-        )
-
-
-def _check_registry(registry: str) -> None:
-    if not _REGISTRY.fullmatch(registry):
-        raise UsageError(
-            f"{registry!r} is not a registry: write its host and the folder of the images, without a scheme,"
-            " such as registry.example.com/platform"
         )
 
 

@@ -79,11 +79,8 @@ def _paced(fleet: FleetVersion, args: argparse.Namespace) -> int:
         names = names_text(found.undecided)
         lines.append(f"without a decision in this data, so OCM places them at once: {names}")
     count = sum(1 for _ in found.moves)
-    lines.append(
-        f"{plural(count, 'move')} in {plural(len(found.waves), 'wave')}:"
-        if count
-        else "no paced move follows"
-    )
+    moves = f"{plural(count, 'move')} in {plural(len(found.waves), 'wave')}:"
+    lines.append(moves if count else "no paced move follows")
     lines += wave_lines(found.waves)
     if not found.complete:
         lines.append("... and more")

@@ -247,11 +247,8 @@ def _standing(item: ApplicationView) -> str:
     if not item.copies:
         return "nowhere, and decided for nowhere"
     clusters = names_text([copy.cluster for copy in item.copies])
-    return (
-        f"running on {clusters}"
-        if all(copy.standing is Standing.RUNNING for copy in item.copies)
-        else "moving"
-    )
+    is_running = all(copy.standing is Standing.RUNNING for copy in item.copies)
+    return f"running on {clusters}" if is_running else "moving"
 
 
 def _copy(copy: Copy, item: ApplicationView) -> str:

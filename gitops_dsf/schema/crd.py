@@ -43,11 +43,8 @@ class _Described(GenerateJsonSchema):
 
 def _says(annotation: Any, text: str) -> bool:  # noqa: ANN401 - any annotation
     """Whether the field refers to a model with the same description, which a reference does not repeat."""
-    return (
-        isinstance(annotation, type)
-        and issubclass(annotation, BaseModel)
-        and unwrapped(annotation.__doc__) == text
-    )
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return is_model and unwrapped(annotation.__doc__) == text
 
 
 def json_schema(model: type[BaseModel]) -> Schema:
