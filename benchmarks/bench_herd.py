@@ -80,10 +80,8 @@ def in_a_wide_fleet() -> Iterator[Figure]:
     names = [f"a{number:04}" for number in range(placements)]
     sites = [f"c{number:04}" for number in range(clusters)]
     placed = {name: sites[number] for number, name in enumerate(names)}
-    state = hub_of(dict.fromkeys(sites, 1.0), placed)
-    state = state.scoring(
-        {"free": {name: score_of({"free": number * 37 % 97}) for number, name in enumerate(sites)}}
-    )
+    scores = {name: score_of({"free": number * 37 % 97}) for number, name in enumerate(sites)}
+    state = hub_of(dict.fromkeys(sites, 1.0), placed).scoring({"free": scores})
     ranking = PacedRanking((Term("free", "free", 5, demand=5, delay=DELAY, range=RANGE),), steady=1)
     paced = {f"ns/{name}": Paced.of(state.placement(f"ns/{name}"), ranking) for name in names}
     moment = datetime.fromtimestamp(0, UTC)

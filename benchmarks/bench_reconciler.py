@@ -164,9 +164,8 @@ def _moving(hub: WideHub, process: Reconciler) -> Iterator[Figure]:
         time.sleep(1)
     hub.tell("renew 0")
     seconds = time.monotonic() - began
-    yield Figure(
-        f"CPU in 10 s, while {MOVES} moves are made", (process.cpu - before) * 10 / seconds, None, "s"
-    )
+    cpu = (process.cpu - before) * 10 / seconds
+    yield Figure(f"CPU in 10 s, while {MOVES} moves are made", cpu, None, "s")
     yield Figure("peak of memory until then", process.memory("VmHWM"), MEMORY, "MB")
 
 

@@ -78,7 +78,7 @@ class Hub:
         self.expired = asyncio.Event()
         self.rate = self.salt = 0
         objects = [*self._fleet(), *self._placements(applications or scorers)]
-        self.config_maps: dict[str, dict[str, Any]] = {}
+        self.config_maps: dict[str, dict[str, Any]] = {"gitops-dsf-masks": {"data": {"masks": "[]"}}}
         self.moves: dict[str, dict[str, Any]] = {}
         """The AddOnPlacementScores with items of moves, by cluster."""
         told = ("addonplacementscores", "dynamicscorers", "placementdecisions")
@@ -95,21 +95,19 @@ class Hub:
 
     def _fleet(self) -> list[dict[str, Any]]:
         claims = [{"name": f"claim-{number}", "value": f"value-{number}"} for number in range(10)]
+        status = {"status": {"clusterClaims": claims}}
         labels = {"env": "prod", **{f"label-{number}": "value" for number in range(9)}}
         return [
-            *(
-                hubobjects.cluster(name, **labels) | {"status": {"clusterClaims": claims}}
-                for name in self.clusters
-            ),
+            *(hubobjects.cluster(name, **labels) | status for name in self.clusters),
             *map(hubobjects.addon, self.clusters),
             *(hubobjects.scorer(name, scoreTTLSeconds=3600) | {"status": {}} for name in self.scorers),
         ]
 
     def _placements(self, count: int) -> list[dict[str, Any]]:
-        ranked = [(self.scorers[number % len(self.scorers)], self.scorers[0]) for number in range(count)]
+        first, every = self.scorers[0], len(self.scorers)
         return [
-            hubobjects.placement(f"app-{number:04}", *scorers, number=3)
-            for number, scorers in enumerate(ranked)
+            hubobjects.placement(f"app-{number:04}", self.scorers[number % every], first, number=3)
+            for number in range(count)
         ]
 
     def _paced(self, count: int) -> Iterator[dict[str, Any]]:
@@ -157,9 +155,8 @@ class Hub:
             return Stream(pieces=self._changes(kind))
         status, body = self._whole(seen, kind, name)
         about = {"Date": formatdate(usegmt=True), "Content-Type": "application/json"}
-        return Reply(
-            status=status, headers=about, body=body if isinstance(body, bytes) else json.dumps(body).encode()
-        )
+        written = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return Reply(status=status, headers=about, body=written)
 
     def _whole(self, seen: Seen, kind: str, name: str) -> tuple[int, object]:
         if kind == "leases":
@@ -174,10 +171,8 @@ class Hub:
             item["metadata"]["resourceVersion"] = str(self.version)
             self.config_maps[item["metadata"]["name"]] = item
             return 200, item
-        if kind == "configmaps" and name in self.config_maps:
-            return 200, self.config_maps[name]
         if kind == "configmaps":
-            return (200, {"data": {"masks": "[]"}}) if name == "gitops-dsf-masks" else (404, {})
+            return (200, self.config_maps[name]) if name in self.config_maps else (404, {})
         if seen.method == "PATCH" and kind == "dynamicscorers":
             self.patches += 1
             self.version += 1
@@ -211,9 +206,8 @@ class Hub:
         words = seen.path.split("/")
         cluster = words[words.index("namespaces") + 1]
         self.version += 1
-        item = (
-            seen.json() if seen.method == "POST" else self.moves[cluster] | {"status": seen.json()["status"]}
-        )
+        sent = seen.json()
+        item = sent if seen.method == "POST" else self.moves[cluster] | {"status": sent["status"]}
         item["metadata"] |= {"uid": f"uid-moves-{cluster}", "resourceVersion": str(self.version)}
         self.moves[cluster] = item
         self.changed["addonplacementscores"].append(item)

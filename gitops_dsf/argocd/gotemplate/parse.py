@@ -120,18 +120,17 @@ class _Parser:
         return nodes.Pipeline(start.offset, variables, assigns, tuple(commands))
 
     def _declared(self) -> tuple[tuple[str, ...], bool]:
-        if (token := self._skip()).kind == "variable":
-            place = self._next
+        token, place = self._skip(), self._next
+        if token.kind == "variable":
             self._take()
             sign = self._skip()
-            if sign.kind not in {":=", "=", ","}:
-                self._next = place
-                return (), False
-            self._take()
-            self._variables.append(token.value)
             if sign.kind == ",":
                 raise TemplateError(", does not fit here", sign.offset)
-            return (token.value,), sign.kind == "="
+            if sign.kind in {":=", "="}:
+                self._take()
+                self._variables.append(token.value)
+                return (token.value,), sign.kind == "="
+            self._next = place
         return (), False
 
     def _command(self) -> tuple[nodes.Operand, ...]:
