@@ -34,6 +34,9 @@ _FLEETS: Final = (
     Path(__file__).parents[1] / "examples" / "fleet",
 )
 """Where examples of all kinds are: the first one of a kind is shown."""
+_SOURCES_PAGE: Final = "scores/sources.md"
+_AGENT_PAGE: Final = "operate/agent.md"
+_ALERTS_PAGE: Final = "operate/monitoring.md"
 _KEPT: Final = ("dynamicscorer.md", "fleetrepository.md", "scoredapplication.md")
 _FIELDS_HEAD: Final = "| field | type | default | meaning |\n|---|---|---|---|"
 _METRICS_HEAD: Final = "| metric | type | labels | meaning |\n|---|---|---|---|"
@@ -66,7 +69,7 @@ def _index() -> str:
         for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
     ]
     lines = [_GENERATED, "# Reference\n", "| kind | apiVersion | what it is |\n|---|---|---|", *rows]
-    lines += ["\n[Measures of source type Kubernetes](../../scores/sources.md#measures)\n"]
+    lines += [f"\n[Measures of source type Kubernetes](../../{_SOURCES_PAGE}#measures)\n"]
     lines += ["[Command line](cli.md): every verb with its arguments, and the flags of the agent\n"]
     lines += ["[Metrics](metrics.md): those of the agent and of the reconciler\n"]
     return "\n".join(lines)
@@ -174,7 +177,7 @@ def cli_page() -> str:
     lines = [
         "# Command line",
         "",
-        "What `gitops-dsf VERB --help` prints, and [the agent](../../operate/agent.md) on each cluster.",
+        f"What `gitops-dsf VERB --help` prints, and [the agent](../../{_AGENT_PAGE}) on each cluster.",
         "",
         *(f"- [{name}](#{name}): {verb.help}" for name, verb in VERBS.items()),
         "",
@@ -200,7 +203,7 @@ def metrics_page() -> str:
     agent.watch_hub_offset(HubClock())
     raw = "Raw score of the last cycle. Missing labels are empty, values are cut at 256 characters."
     raw_labels = (CLUSTER_LABEL, *map(label_of, LABELS), SCORE_NAME_LABEL)
-    alerts = "[Monitoring](../../operate/monitoring.md) has alerts."
+    alerts = f"[Monitoring](../../{_ALERTS_PAGE}) has alerts."
     lines = [f"# Metrics\n\n{alerts} Histograms have `_bucket`, `_count` and `_sum`.\n"]
     lines += ["## Of the agent\n\nThe usual `process_*` metrics are there, too.\n", _METRICS_HEAD]
     lines += [_family(METRIC, "gauge", raw_labels, raw), *_families(agent.registry)]
