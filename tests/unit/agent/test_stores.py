@@ -7,13 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.store import Stored, labels
 from dsf_wire.constants import MAX_SCORE_ITEMS
 from tests.support.waiting import until
 
@@ -60,6 +61,20 @@ class SlowValues(Mapping[str, int]):
 
     def __len__(self) -> int:
         return 1
+
+
+async def test_labels_that_stand_are_not_written_again() -> None:
+    sent, stands = list[str](), {"metadata": {"name": "cpu", "labels": labels("cpu", hub_scorer=False)}}
+
+    class Answered(ApiServer):
+        async def call(self, method: str, path: str, **how: Any) -> Any:
+            sent.append(f"{method} {path.rpartition('/')[2]}")
+            return msgspec.convert(stands, type=how.get("shape", dict))
+
+    server = Answered(load=lambda: pytest.fail("no access"), timeout_seconds=1)
+    store = HubStore(server=server, cluster="c1")
+    await store.write("cpu", scorer="cpu", values={"a": 1}, valid_until=2e9)
+    assert sent[-1] == "PATCH status"
 
 
 def _store(directory: Path) -> DirectoryStore:
