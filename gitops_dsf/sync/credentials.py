@@ -144,14 +144,7 @@ class Credentials:
         if ref is None:
             raise _MissingError("oauth2 names no clientSecretRef")
         name, secret = self._text(ref.name, ref.client_id_key), self._text(ref.name, ref.client_secret_key)
-        return Client(
-            token_url=oauth2.token_url,
-            name=name,
-            secret=secret,
-            scopes=oauth2.scopes,
-            audience=oauth2.audience,
-            in_body=oauth2.client_authentication == "Body",
-        )
+        return Client.of(oauth2, name=name, secret=secret)
 
     def _text(self, name: str, key: str) -> str:
         try:

@@ -243,14 +243,7 @@ class Credentials:
         ref = oauth2.client_secret_ref
         keys = ref.client_id_key, ref.client_secret_key
         name, secret = await self._values(ref.name, keys, _Kind.TEXT, after=after)
-        return Client(
-            token_url=oauth2.token_url,
-            name=name,
-            secret=secret,
-            scopes=oauth2.scopes,
-            audience=oauth2.audience,
-            in_body=oauth2.client_authentication == "Body",
-        )
+        return Client.of(oauth2, name=name, secret=secret)
 
     async def _values(self, name: str, keys: Values, kind: _Kind, *, after: int) -> Values:
         """Values of keys of a Secret."""

@@ -8,7 +8,7 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol, Self
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
@@ -46,6 +46,26 @@ class TokenError(Exception):
         """Whether the server does not accept the client's identifier or secret."""
 
 
+class Wanted(Protocol):
+    """What people write about an access token, in any of its shapes."""
+
+    @property
+    def token_url(self) -> str:
+        """URL of the token endpoint."""
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Scopes that are asked for."""
+
+    @property
+    def audience(self) -> str:
+        """For whom the token is."""
+
+    @property
+    def client_authentication(self) -> str:
+        """Header or Body."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Client:
     """Who asks for a token, and what for."""
@@ -57,6 +77,18 @@ class Client:
     audience: str = ""
     in_body: bool = False
     """Whether the secret is sent in the form, and not in a header."""
+
+    @classmethod
+    def of(cls, wanted: Wanted, *, name: str, secret: str) -> Self:
+        """The client whose identifier and secret these are."""
+        return cls(
+            token_url=wanted.token_url,
+            name=name,
+            secret=secret,
+            scopes=wanted.scopes,
+            audience=wanted.audience,
+            in_body=wanted.client_authentication == "Body",
+        )
 
     def request(self) -> tuple[Mapping[str, str], bytes]:
         """Headers and body of the request for a token."""
