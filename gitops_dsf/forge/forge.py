@@ -87,7 +87,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_from(self, place: str, branch: str) -> bool:
         """Whether it offers this branch of this repository. A fork may have a branch of the same name."""
-        raise NotImplementedError
+        raise NotImplementedError  # each forge's struct says it: structs have no abstract methods
 
 
 class User(msgspec.Struct, frozen=True):

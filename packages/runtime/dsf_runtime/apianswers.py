@@ -72,9 +72,11 @@ class Paging:
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
         self._limit = max(1, self._limit // 4)
 
-    def arrived(self, content: bytearray) -> None:
-        """A page is there. One that is not the last has as many objects as were asked for."""
-        self._more = _more(content) or None
+    def arrived(self, content: bytearray, *, more: str | None = None) -> None:
+        """A page is there. One that is not the last has as many objects as were asked for. ``more`` is its
+        continue token, if the caller has decoded it.
+        """
+        self._more = (_more(content) if more is None else more) or None
         if self._more is not None:
             fitting = PAGE_BYTES * self._limit // len(content)
             self._limit = max(1, min(MOST_PAGE, self._limit * 2, fitting))

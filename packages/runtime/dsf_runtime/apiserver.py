@@ -149,7 +149,7 @@ class ApiServer:
                 paging.too_large(path)
                 continue
             metadata = await _take(path, content, take)
-            paging.arrived(content)
+            paging.arrived(content, more=metadata.more)
             del content
         return metadata.resource_version
 
