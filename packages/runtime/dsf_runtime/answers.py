@@ -6,7 +6,7 @@ trust.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import httpcore
@@ -117,6 +117,36 @@ def check_coding(coding: str | None) -> None:
         raise CodingError(coding)
 
 
+class Body:
+    """The content of an answer while it arrives, at most ``limit`` bytes. A longer one is cut if ``cut``."""
+
+    def __init__(self, headers: Mapping[str, str], *, limit: int, cut: bool = False) -> None:
+        """Raises CodingError, and TooLargeError if the announced length is above the limit."""
+        check_coding(headers.get("Content-Encoding"))
+        length = headers.get("Content-Length", "")
+        if length.isascii() and length.isdigit() and int(length) > limit and not cut:
+            raise TooLargeError(f"announces {int(length)} bytes, more than the limit of {limit} bytes")
+        self.content = bytearray()
+        self._limit, self._cut, self.chunks = limit, cut, 0
+
+    def add(self, chunk: bytes) -> bool:
+        """Takes a chunk. Returns whether the rest is cut. Raises TooLargeError and ExcessError."""
+        self.chunks += 1
+        content, limit = self.content, self._limit
+        if len(content) + len(chunk) > limit:
+            if not self._cut:
+                raise TooLargeError(f"sends more than the limit of {limit} bytes")
+            content += chunk[: limit - len(content)]
+            return True
+        content += chunk
+        if self.chunks > FREE_CHUNKS + len(content) // CHUNK_BYTES:
+            raise ExcessError(
+                f"sends {self.chunks} chunks for {len(content)} bytes; let it collect its answer before it"
+                " writes"
+            )
+        return False
+
+
 async def read(
     response: httpx.Response,
     *,
@@ -124,29 +154,17 @@ async def read(
     cut: bool = False,
     on_bytes: Callable[[int], None] = lambda _size: None,
 ) -> bytearray:
-    """Reads at most ``limit`` bytes of content. A longer body is cut if ``cut`` is set, else TooLargeError is
-    raised; also ExcessError, CodingError, those of httpx, and what ``on_bytes`` raises for the size of a
-    piece.
+    """Reads at most ``limit`` bytes of content, see Body. Raises TooLargeError, ExcessError, CodingError, the
+    errors of httpx, and what ``on_bytes`` raises for the size of a piece.
     """
-    check_coding(response.headers.get("Content-Encoding"))
-    length = response.headers.get("Content-Length", "")
-    if length.isascii() and length.isdigit() and int(length) > limit and not cut:
-        raise TooLargeError(f"announces {int(length)} bytes, more than the limit of {limit} bytes")
+    body = Body(response.headers, limit=limit, cut=cut)
     stream = response.extensions.get("network_stream")
     if isinstance(stream, HeadStream):
         stream.ended(framed="Transfer-Encoding" in response.headers)
-    body, chunks = bytearray(), 0
     async for chunk in response.aiter_raw():
-        chunks += 1
-        if len(body) + len(chunk) > limit:
-            if cut:
-                return body + chunk[: limit - len(body)]
-            raise TooLargeError(f"sends more than the limit of {limit} bytes")
         on_bytes(len(chunk))
-        body += chunk
-        if chunks > FREE_CHUNKS + len(body) // CHUNK_BYTES:
-            msg = f"sends {chunks} chunks for {len(body)} bytes; let it collect its answer before it writes"
-            raise ExcessError(msg)
-        if chunks % TURN == 0:
+        if body.add(chunk):
+            break
+        if body.chunks % TURN == 0:
             await asyncio.sleep(0)
-    return body
+    return body.content

@@ -1,12 +1,14 @@
 """What API servers answer: errors, pages of lists, and events of watches."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Final
 
+import httpx
 import msgspec
 
-from dsf_runtime.calls import FailureKind
+from dsf_runtime.access import Access
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, excerpt, hide, retry_after
 
 PAGE: Final = 500
 """Most objects in a first page, whose size nobody knows yet."""
@@ -36,9 +38,47 @@ class ApiError(Exception):
         return ApiError(str(self), status=self.status, kind=self.kind, wait=self.retry_after)
 
 
+def refusal(
+    what: str, access: Access, response: httpx.Response, content: bytes | bytearray | None, *, now: float
+) -> ApiError:
+    """The error for an error status. ``now``: the server's time."""
+    try:
+        decoded = msgspec.json.decode(content or b"")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        decoded = None
+    message = decoded.get("message") if isinstance(decoded, dict) else bytes(content or b"")
+    words = excerpt(message if isinstance(message, str | bytes) else "") or response.reason_phrase
+    status = response.status_code
+    return ApiError(
+        f"{what}: {status} {hide(words, access.token)}",
+        status=status,
+        wait=retry_after(response.headers, now=now),
+    )
+
+
+def whole(what: str, answer: bytearray | None) -> bytes:
+    """The answer to a request. None stands for one of more than ANSWER_BYTES. Raises ApiError."""
+    if answer is None:
+        raise ApiError(
+            f"{what}: the answer has more than {ANSWER_BYTES} bytes", kind=FailureKind.INVALID_BODY
+        )
+    return bytes(answer)
+
+
+@contextmanager
+def as_api_errors(what: str, access: Access, path: str, *, seconds: float) -> Iterator[None]:
+    """Turns a call without an answer into ApiError."""
+    try:
+        with as_call_faults(url=access.host + path, seconds=seconds):
+            yield
+    except CallFault as fault:
+        msg = f"{what}: the API server does not answer: {hide(str(fault), access.token)}"
+        raise ApiError(msg, kind=fault.kind) from fault
+
+
 BUSY_RETRIES: Final = 10
 BUSY_SECONDS: Final = 10.0
-"""A patient client asks a busy server again this often, as client-go does, if each wait is no longer."""
+"""A command asks a busy server again this often, as client-go does, if each wait is no longer."""
 
 
 class Paging:

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -14,15 +14,16 @@ from dsf_runtime import answers
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
-    BUSY_RETRIES,
-    BUSY_SECONDS,
     ApiError,
     ListMetadata,
     ListPage,
     Paging,
     WatchEvent,
+    as_api_errors,
+    refusal,
+    whole,
 )
-from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, excerpt, hide, retry_after
+from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import HubClock
 from dsf_runtime.connections import Connection, Connections
 
@@ -50,8 +51,8 @@ LAST_MOMENTS: Final = frozenset({"http11.send_request_headers.started", "http11.
 
 class ApiServer:
     """Reads its credentials with ``load`` before the first request, when their files change, and after a 401.
-    A ``patient`` client asks again while the server is too busy. ``admit`` is called before each write and
-    again right before its bytes are sent. It may raise an exception to stop it.
+    ``admit`` is called before each write and again right before its bytes are sent. It may raise an exception
+    to stop it.
     """
 
     def __init__(
@@ -61,11 +62,9 @@ class ApiServer:
         user_agent: str,
         timeout_seconds: float,
         admit: Callable[[str, str], None] | None = None,
-        patient: bool = False,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._admit = admit
-        self._patient = patient
         self._timeout = timeout_seconds
         self._connections = Connections(
             load=load,
@@ -116,10 +115,7 @@ class ApiServer:
             seconds=seconds or self._timeout,
             most=ANSWER_BYTES,
         )
-        if answer is None:
-            msg = f"{method} {path}: the answer has more than {ANSWER_BYTES} bytes"
-            raise ApiError(msg, kind=FailureKind.INVALID_BODY)
-        return bytes(answer)
+        return whole(f"{method} {path}", answer)
 
     async def get(self, path: str, **params: str) -> bytes:
         """Reads one object. Raises ApiError."""
@@ -179,7 +175,7 @@ class ApiServer:
         }
         connection = await self._connections.ready()
         what = f"WATCH {path}"
-        with _answered(what, connection, path, seconds=SILENCE):
+        with as_api_errors(what, connection.access, path, seconds=SILENCE):
             async with self._open(
                 connection, "GET", path, params=params, headers={"Accept": JSON}, read_seconds=SILENCE
             ) as response:
@@ -187,7 +183,7 @@ class ApiServer:
                     await self._connections.renew(connection)
                 if response.status_code != httpx.codes.OK:
                     content = await _body(response, most=ANSWER_BYTES)
-                    raise self._refused(what, connection, response, content)
+                    raise refusal(what, connection.access, response, content, now=self.now())
                 answers.check_coding(response.headers.get("Content-Encoding"))
                 opened()
                 async with aclosing(_lines(response, gather_seconds=gather_seconds)) as lines:
@@ -208,10 +204,10 @@ class ApiServer:
         """The body of the answer, None if it is larger than ``most``; after a 401 once more. ``seconds``
         limits each attempt as a whole, else each step of it. Raises ApiError unless the status is 2xx.
         """
-        what, renewed, busy = f"{method} {path}", False, 0
+        what, renewed = f"{method} {path}", False
         while True:
             connection = await self._connections.ready()
-            with _answered(what, connection, path, seconds=seconds or self._timeout):
+            with as_api_errors(what, connection.access, path, seconds=seconds or self._timeout):
                 async with (
                     asyncio.timeout(seconds),
                     self._open(
@@ -225,12 +221,7 @@ class ApiServer:
                 renewed = True
                 await self._connections.renew(connection)
                 continue
-            wait = retry_after(response.headers, now=self.now())
-            waits = self._patient and response.status_code == httpx.codes.TOO_MANY_REQUESTS
-            if not waits or wait is None or wait > BUSY_SECONDS or busy == BUSY_RETRIES:
-                raise self._refused(what, connection, response, answer)
-            busy += 1
-            await asyncio.sleep(wait)
+            raise refusal(what, connection.access, response, answer, now=self.now())
 
     @asynccontextmanager
     async def _open(
@@ -270,35 +261,6 @@ class ApiServer:
         async with stream as response:
             self.clock.learn(response.headers.get("Date"), sent=sent, received=self.clock.steady())
             yield response
-
-    def _refused(
-        self, what: str, connection: Connection, response: httpx.Response, content: bytearray | None
-    ) -> ApiError:
-        """The error for an error status."""
-        try:
-            decoded = msgspec.json.decode(content or b"")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            decoded = None
-        message = decoded.get("message") if isinstance(decoded, dict) else bytes(content or b"")
-        words = excerpt(message if isinstance(message, str | bytes) else "") or response.reason_phrase
-        status = response.status_code
-        return ApiError(
-            f"{what}: {status} {hide(words, connection.access.token)}",
-            status=status,
-            wait=retry_after(response.headers, now=self.now()),
-        )
-
-
-@contextmanager
-def _answered(what: str, connection: Connection, path: str, *, seconds: float) -> Iterator[None]:
-    """Turns a call without an answer into ApiError."""
-    access = connection.access
-    try:
-        with as_call_faults(url=access.host + path, seconds=seconds):
-            yield
-    except CallFault as fault:
-        msg = f"{what}: the API server does not answer: {hide(str(fault), access.token)}"
-        raise ApiError(msg, kind=fault.kind) from fault
 
 
 def _event(what: str, line: bytes) -> WatchEvent:

@@ -1,23 +1,45 @@
-"""The client of an API server for code without an event loop: it runs one in a thread of its own."""
+"""The client of an API server for commands, which wait for each answer: an httpx.Client."""
 
-import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
+from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
-from dsf_runtime.access import Access
-from dsf_runtime.apianswers import ApiError, Paging
-from dsf_runtime.apiserver import JSON, ApiServer
+import httpx
+import msgspec
+
+from dsf_runtime import answers
+from dsf_runtime.access import Access, AccessError
+from dsf_runtime.apianswers import (
+    ANSWER_BYTES,
+    BUSY_RETRIES,
+    BUSY_SECONDS,
+    ApiError,
+    Paging,
+    as_api_errors,
+    refusal,
+    whole,
+)
+from dsf_runtime.apiserver import JSON
 from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import HubClock
+from dsf_runtime.connections import client_options
 
 T = TypeVar("T")
 
+SENT: Final = "http11.send_request_body.complete"
+"""httpcore's event after it has written a request."""
+SEND_SECONDS: Final = 0.1
+"""How long a request may take until it is written, which is soon over a connection that is open."""
+
 
 class BlockingApiServer:
-    """Reads credentials with ``load`` at once, and again after a 401. Raises AccessError."""
+    """Reads credentials with ``load`` at once, and again after a 401. Raises AccessError. Asks a server that
+    is too busy again when it says.
+    """
 
     def __init__(
         self,
@@ -27,24 +49,20 @@ class BlockingApiServer:
         timeout_seconds: float,
         quiet_seconds: float | None = None,
         on_silence: Callable[[], None] = lambda: None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """``on_silence`` is called once, when an answer takes longer than ``quiet_seconds``."""
-        first = [load()]
-        self._quiet_seconds, self._on_silence = quiet_seconds, on_silence
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="API server", daemon=True)
-        self._thread.start()
-        self._server = ApiServer(
-            load=lambda: first.pop() if first else load(),
-            user_agent=user_agent,
-            timeout_seconds=timeout_seconds,
-            patient=True,
-        )
-
-    @property
-    def clock(self) -> HubClock:
+        self.clock = HubClock()
         """The server's clock."""
-        return self._server.clock
+        self._load, self._headers, self._sleep = load, {"User-Agent": user_agent}, sleep
+        self._timeout = timeout_seconds
+        self._quiet_seconds, self._on_silence = quiet_seconds, on_silence
+        self._lock = threading.Lock()
+        self._running: set[Future[Any]] = set()
+        self._closing = False
+        self._clients: list[httpx.Client] = []
+        """Those before the last one may still read answers."""
+        self._connected = self._connect()
 
     def __enter__(self) -> Self:
         return self
@@ -55,34 +73,44 @@ class BlockingApiServer:
         self.close()
 
     def close(self) -> None:
-        """Closes all connections, also that of a page that was asked for and is not wanted any more."""
-        if not self._loop.is_closed():
-            self._started(self._end()).result()
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+        """Closes all connections. That of a page that is not wanted any more is closed when it has arrived:
+        no socket is closed while another thread reads from it.
+        """
+        self._closing = True
+        if not self._running:
+            self._close_clients()
 
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
         """Reads one path. Raises ApiError."""
-        return self._answer(lambda: self._server.request("GET", path, params=params, accept=accept))
+        return self._answer(lambda: self._whole("GET", path, params=params, headers={"Accept": accept}))
 
     def request(
         self, method: str, path: str, *, params: Mapping[str, str], body: object, content_type: str = JSON
     ) -> bytes:
         """Sends a request once. Raises ApiError."""
-        call = self._server.request(method, path, params=params, body=body, content_type=content_type)
-        return self._started(call).result()
+        headers, content = {"Accept": JSON}, None
+        if body is not None:
+            headers["Content-Type"] = content_type
+            content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+        return self._waited(
+            self._started(lambda: self._whole(method, path, params=params, headers=headers, content=content))
+        )
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[bytearray]:
         """Yields the pages of a list, not decoded. The next one is requested before the caller works on this
         one. Raises ApiError; status 410 means that the list must be read again.
         """
-        paging = Paging(selector)
+        paging, headers, sent = Paging(selector), {"Accept": accept}, threading.Event()
 
-        def call() -> Coroutine[Any, Any, bytearray | None]:
-            return self._server.page(path, paging, accept=accept)
+        def traced(event: str, _info: Mapping[str, Any]) -> None:
+            if event == SENT:
+                sent.set()
 
-        coming = self._started(call())
+        def call() -> bytearray | None:
+            params = paging.params()
+            return self._send("GET", path, params=params, headers=headers, most=paging.most, trace=traced)
+
+        coming = self._started(call)
         while paging.params() is not None:
             content = self._answer(call, started=coming)
             if content is None:
@@ -90,28 +118,103 @@ class BlockingApiServer:
             else:
                 paging.arrived(content)
             if paging.params() is not None:
-                coming = self._started(call())
+                sent.clear()
+                coming = self._started(call)
+                # While a page is decoded no other thread runs, and the server would wait for the request.
+                sent.wait(SEND_SECONDS)
             if content is not None:
                 yield content
 
-    async def _end(self) -> None:
-        await self._server.close()
-        waiting = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+    def _whole(self, method: str, path: str, **how: Any) -> bytes:  # noqa: ANN401 - the arguments of _send
+        return whole(f"{method} {path}", self._send(method, path, most=ANSWER_BYTES, **how))
 
-    def _started(self, call: Coroutine[Any, Any, T]) -> "Future[T]":
-        return asyncio.run_coroutine_threadsafe(call, self._loop)
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None,
+        headers: Mapping[str, str],
+        most: int,
+        content: bytes | None = None,
+        trace: Callable[[str, Mapping[str, Any]], None] | None = None,
+    ) -> bytearray | None:
+        """The body of the answer, None if it is larger than ``most``. Raises ApiError unless it is 2xx."""
+        what, renewed, busy = f"{method} {path}", False, 0
+        while True:
+            client, access = self._connected
+            with as_api_errors(what, access, path, seconds=self._timeout):
+                extensions: dict[str, Any] = {"trace": trace} if trace else {}
+                if access.server_name:
+                    extensions["sni_hostname"] = access.server_name
+                sent = self.clock.steady()
+                with client.stream(
+                    method,
+                    access.host + path,
+                    params=params,
+                    content=content,
+                    headers=headers,
+                    extensions=extensions,
+                ) as response:
+                    self.clock.learn(response.headers.get("Date"), sent=sent, received=self.clock.steady())
+                    answer = _body(response, most=most)
+            if response.is_success:
+                return answer
+            error = refusal(what, access, response, answer, now=self.clock.wall())
+            if error.status == HTTPStatus.UNAUTHORIZED and not renewed:
+                renewed = True
+                self._renew(client)
+                continue
+            seconds = error.retry_after if error.status == HTTPStatus.TOO_MANY_REQUESTS else None
+            if seconds is None or seconds > BUSY_SECONDS or busy == BUSY_RETRIES:
+                raise error
+            busy += 1
+            self._sleep(seconds)
 
-    def _answer(self, call: Callable[[], Coroutine[Any, Any, T]], *, started: "Future[T] | None" = None) -> T:
+    def _connect(self) -> tuple[httpx.Client, Access]:
+        access = self._load()
+        client = httpx.Client(**client_options(access, self._headers), timeout=self._timeout)
+        self._clients.append(client)
+        return client, access
+
+    def _renew(self, refused: httpx.Client) -> None:
+        """Reads the credentials again after a 401, once for all requests that got one."""
+        with self._lock:
+            try:
+                if self._clients[-1] is refused:
+                    self._connected = self._connect()
+            except AccessError as error:
+                raise ApiError(str(error), kind=FailureKind.CREDENTIALS) from error
+
+    def _started(self, call: Callable[[], T]) -> "Future[T]":
+        """A call in a thread of its own, for which the process does not wait when it ends."""
+        future = Future[T]()
+        self._running.add(future)
+
+        def run() -> None:
+            try:
+                future.set_result(call())
+            except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
+                future.set_exception(error)
+            self._running.discard(future)
+            if self._closing and not self._running:
+                self._close_clients()
+
+        threading.Thread(target=run, name="API server", daemon=True).start()
+        return future
+
+    def _close_clients(self) -> None:
+        for client in self._clients:
+            client.close()
+
+    def _answer(self, call: Callable[[], T], *, started: "Future[T] | None" = None) -> T:
         """The answer to a call. It is sent once more if the server closed the connection."""
         try:
-            return self._waited(started or self._started(call()))
+            return self._waited(started or self._started(call))
         except ApiError as error:
             if error.kind is not FailureKind.CONNECTION_LOST:
                 raise
-        return self._waited(self._started(call()))
+        return self._waited(self._started(call))
 
     def _waited(self, call: "Future[T]") -> T:
         """The result of a call. Says once that the server is silent, if it does not answer soon."""
@@ -119,3 +222,13 @@ class BlockingApiServer:
             self._quiet_seconds = None
             self._on_silence()
         return call.result()
+
+
+def _body(response: httpx.Response, *, most: int) -> bytearray | None:
+    try:
+        body = answers.Body(response.headers, limit=most)
+        for chunk in response.iter_raw():
+            body.add(chunk)
+    except answers.TooLargeError:
+        return None
+    return body.content

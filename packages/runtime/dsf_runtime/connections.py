@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
@@ -26,6 +26,19 @@ class Connection:
 
     access: Access
     client: httpx.AsyncClient
+
+
+def client_options(access: Access, headers: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments of the httpx client of an API server."""
+    authorization = {"Authorization": access.authorization} if access.authorization else {}
+    return {
+        "verify": access.trust,
+        "proxy": access.proxy,
+        "trust_env": False,
+        "headers": answers.IDENTITY | dict(headers) | authorization,
+        "limits": httpx.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0),
+        "follow_redirects": False,
+    }
 
 
 class Connections:
@@ -83,16 +96,7 @@ class Connections:
             # new ones match.
             log.warning("credentials on disk cannot be used yet, keeping the old ones: %s", error)
             return old
-        client = httpx.AsyncClient(
-            verify=access.trust,
-            proxy=access.proxy,
-            trust_env=False,
-            headers=answers.IDENTITY
-            | self._headers
-            | ({"Authorization": access.authorization} if access.authorization else {}),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0),
-            follow_redirects=False,
-        )
+        client = httpx.AsyncClient(**client_options(access, self._headers))
         self._current = Connection(access=access, client=client)
         self._checked = monotonic()
         if old is not None:

@@ -2,12 +2,17 @@
 
 import asyncio
 import base64
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.apiserver import ApiError, ApiServer
+from dsf_runtime.blocking import BlockingApiServer
 from dsf_runtime.connections import RECHECK_SECONDS
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import HttpFake, Reply, Seen
@@ -16,8 +21,26 @@ from tests.support.agent.hub import kubeconfig
 PATH = "/api/v1/namespaces/n/configmaps/c"
 
 
-def client(config: Path) -> ApiServer:
-    return ApiServer(load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20)
+Get = Callable[[str], Awaitable[bytes]]
+
+
+@asynccontextmanager
+async def loops(config: Path) -> AsyncIterator[Get]:
+    async with ApiServer(load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20) as server:
+        yield server.get
+
+
+@asynccontextmanager
+async def waits(config: Path) -> AsyncIterator[Get]:
+    load = Kubeconfig(path=config).load
+    with BlockingApiServer(load=load, user_agent="test", timeout_seconds=20) as server:
+        yield partial(asyncio.to_thread, server.get)
+
+
+@pytest.fixture(params=[loops, waits])
+def client(request: pytest.FixtureRequest) -> Any:
+    """The client of programs with an event loop, and that of commands."""
+    return request.param
 
 
 def nothing(_seen: Seen) -> Reply:
@@ -26,7 +49,7 @@ def nothing(_seen: Seen) -> Reply:
 
 @pytest.mark.parametrize("named", [True, False])
 async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
-    tmp_path: Path, *, named: bool
+    client: Any, tmp_path: Path, *, named: bool
 ) -> None:
     authority = Authority()
     tls = authority.server(tmp_path / "server", host="hub.example")
@@ -36,26 +59,26 @@ async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
         config = kubeconfig(
             tmp_path / "config", server=server.url, **{"certificate-authority-data": ca}, **extra
         )
-        async with client(config) as api:
+        async with client(config) as get:
             if named:
-                await api.get(PATH)
+                await get(PATH)
                 assert len(server.seen) == 1
             else:
                 with pytest.raises(ApiError, match="the certificate is not trusted"):
-                    await api.get(PATH)
+                    await get(PATH)
 
 
-async def test_a_token_that_the_api_server_quotes_is_hidden(tmp_path: Path) -> None:
+async def test_a_token_that_the_api_server_quotes_is_hidden(client: Any, tmp_path: Path) -> None:
     token = "a-token-that-nobody-should-read"
     refusal = Reply.of({"kind": "Status", "message": f"who is {token}?"}, status=403)
     async with HttpFake(lambda _seen: refusal) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token=token)
-        async with client(config) as api:
+        async with client(config) as get:
             with pytest.raises(ApiError, match=r"403 who is \(token\)\?"):
-                await api.get(PATH)
+                await get(PATH)
 
 
-async def test_a_refused_token_is_read_again(tmp_path: Path) -> None:
+async def test_a_refused_token_is_read_again(client: Any, tmp_path: Path) -> None:
     def answer(seen: Seen) -> Reply:
         return Reply.of({}) if seen.headers["authorization"] == "Bearer new" else Reply.of({}, status=401)
 
@@ -63,21 +86,21 @@ async def test_a_refused_token_is_read_again(tmp_path: Path) -> None:
         config = kubeconfig(tmp_path / "config", server=server.url, token="new")
         text = config.read_text()
         kubeconfig(config, server=server.url, token="old")
-        async with client(config) as api:
+        async with client(config) as get:
             with pytest.raises(ApiError, match="401"):
-                await api.get(PATH)
+                await get(PATH)
             config.write_text(text)
-            await api.get(PATH)
+            await get(PATH)
         assert server.seen[-1].headers["authorization"] == "Bearer new"
 
 
-async def test_the_proxy_of_the_kubeconfig_is_used(tmp_path: Path) -> None:
+async def test_the_proxy_of_the_kubeconfig_is_used(client: Any, tmp_path: Path) -> None:
     """``proxy-url`` of the kubeconfig with its password. The server itself cannot be reached."""
     async with HttpFake(nothing) as proxy:
         address = proxy.url.replace("http://", "http://me:pass%21word@")
         config = kubeconfig(tmp_path / "config", server="http://hub.invalid:8080", **{"proxy-url": address})
-        async with client(config) as api:
-            await api.get(PATH)
+        async with client(config) as get:
+            await get(PATH)
         (seen,) = proxy.seen
         assert seen.target == f"http://hub.invalid:8080{PATH}"
         assert seen.headers["proxy-authorization"] == f"Basic {base64.b64encode(b'me:pass!word').decode()}"
@@ -86,9 +109,9 @@ async def test_the_proxy_of_the_kubeconfig_is_used(tmp_path: Path) -> None:
 async def test_a_kubeconfig_that_changes_is_read_again(tmp_path: Path) -> None:
     async with HttpFake(nothing) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token="old")
-        async with client(config) as api:
-            await api.get(PATH)
+        async with loops(config) as get:
+            await get(PATH)
             kubeconfig(config, server=server.url, token="new")
             await asyncio.sleep(RECHECK_SECONDS)
-            await api.get(PATH)
+            await get(PATH)
         assert [seen.headers["authorization"] for seen in server.seen] == ["Bearer old", "Bearer new"]
