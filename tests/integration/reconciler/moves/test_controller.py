@@ -2,6 +2,7 @@
 wait, and how a new leader starts.
 """
 
+import asyncio
 from contextlib import AsyncExitStack
 from typing import Self
 
@@ -11,6 +12,7 @@ from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.moves import controller
 from gitops_dsf.reconciler.moves.controller import NEWS_SECONDS, RETRIES, MoveController
 from gitops_dsf.reconciler.moves.rules import HOLD_SECONDS
+from gitops_dsf.reconciler.shared import INTERVAL_SECONDS
 from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
 from tests.integration.reconciler.replica import Replica, read_again, running
 from tests.support.objecthub import FixedClaim
@@ -207,6 +209,9 @@ async def test_many_copies_go_one_by_one_and_not_faster_than_the_limit(
         assert len(scene.deletions()) == limit
         assert scene.copies() == ["web-b", f"web-{old[-2]}", f"web-{old[-1]}"]
         assert leader.waits() == {"RateLimited": 1, "Queued": 1}
+        passes = leader.controller.passes
+        await asyncio.sleep(INTERVAL_SECONDS - 1)
+        assert leader.controller.passes == passes, "nothing can change before the limit ends"
         await leader.after(60)
         await leader.after(RETRIES.ceiling)
         assert scene.copies() == ["web-b"]
