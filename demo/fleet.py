@@ -15,6 +15,7 @@ from gitops_dsf.errors import GitopsDsfError
 CONTENT: Final = Path(__file__).with_name("repository")
 BRANCH: Final = "main"
 REGISTRY: Final = "registry.example.com"
+GIT_URL: Final = "https://git.example.com/demo/fleet.git"
 """Of images that no pod of the demo starts: its agents are processes."""
 SCORING_APIS: Final = Path(__file__).with_name("scoringapis")
 """Scorers that are added in the course of the demo."""
@@ -34,9 +35,10 @@ class FleetRepository:
 
     def create(self) -> list[Command]:
         """Runs `gitops-dsf init` and makes the first commit."""
+        options = ("--registry", REGISTRY, "--git-url", GIT_URL)
         made = self._run(
-            [*PRODUCT, "init", str(self.root), "--name", "demo-fleet", "--registry", REGISTRY],
-            shown=f"gitops-dsf init fleet --name demo-fleet --registry {REGISTRY}",
+            [*PRODUCT, "init", str(self.root), "--name", "demo-fleet", *options],
+            shown=f"gitops-dsf init fleet --name demo-fleet {' '.join(options)}",
             at=self.root.parent,
         )
         git = [self.git("init", "--quiet"), self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}")]

@@ -152,19 +152,15 @@ def unpublished(source: Source) -> tuple[str, str]:
         if not in_folder:
             do = "let the pipeline publish it, or run `gitops-dsf ci publish`"
         return f"{url} has no branch {revision}: {do}, and run install again", ""
-    if in_folder and _differs(source.directory, commit):
-        return (
-            f"branch {revision} of {url} (commit {commit[:10]}) has another {RENDERED}/ than this folder:"
-            " commit and push it, and run install again"
-        ), ""
-    return "", ""
-
-
-def _differs(directory: Path, commit: str) -> bool:
-    """Whether rendered/ of the folder is not that of a commit. A commit that this clone lacks is newer."""
-    repository = Repository(directory=directory)
+    if not in_folder:
+        return "", ""
+    where = f"branch {revision} of {url} (commit {commit[:10]})"
+    repository = Repository(directory=source.directory)
     if repository.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode != 0:
-        return False
+        return "", f"{where} has commits that this clone lacks, so {RENDERED}/ is not compared: git pull"
     changed = repository.attempt("diff", "--quiet", commit, "--", RENDERED)
     added = repository.attempt("ls-files", "--others", "--", RENDERED)
-    return changed.returncode == 1 or bool(added.stdout.strip())
+    if changed.returncode == 1 or added.stdout.strip():
+        do = "commit and push it, and run install again"
+        return f"{where} has another {RENDERED}/ than this folder: {do}", ""
+    return "", ""

@@ -23,8 +23,10 @@ def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
     """As a reader does it: the commands in order, each file at the path that stands above it."""
     text = (ROOT / "README.md").read_text("utf-8").partition("## What you write")[2].partition("\n## ")[0]
     init, render = re.findall(r"^    gitops-dsf (.+)$", text, re.MULTILINE)
-    assert gitops_dsf(*init.split(), cwd=tmp_path).returncode == 0
-    fleet = tmp_path / "fleet"
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    assert gitops_dsf(*init.split(), cwd=checkout).returncode == 0
+    fleet = tmp_path / "first-fleet"
     files = re.findall(
         r"`([\w/.-]+\.yaml)`[^`]*(?:`[^`]+`[^`]*)?\n\n```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
     )
@@ -61,7 +63,7 @@ def test_the_tutorial_shows_what_happens(tmp_path: Path, warm_programs: Path) ->
             edit(folder / block.title, block.text)
         else:
             assert block.language == "sh", f"a {block.language} block is neither run nor written"
-    *_, move, _, last = blocks(page, "console")
+    *_, move, _, last, _ = blocks(page, "console")
     assert "1 application moves" in move.text
     assert last.text.endswith("1 test passed\n")
 

@@ -131,8 +131,8 @@ def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
     changed = [key for key in after if before.get(key) != after[key]]
     if changed:
         yield (
-            f"{names_text(sorted(changed))} in rendered/argocd, which people apply: run kubectl apply"
-            " --server-side -f rendered/argocd; until then Argo CD refuses what its AppProjects do not allow"
+            f"{names_text(sorted(changed))} in rendered/argocd, which people apply: run gitops-dsf install"
+            " after the merge; until then Argo CD refuses what its AppProjects do not allow"
         )
     if gone := before.keys() - after.keys():
         yield (

@@ -18,8 +18,8 @@ def test_a_new_namespace_of_a_placement_needs_the_project_first(fleet: GitFleet,
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
     (line,) = said(run.shown(fleet))
     assert line == (
-        "- AppProject gitops-dsf in rendered/argocd, which people apply: run kubectl apply --server-side -f"
-        " rendered/argocd; until then Argo CD refuses what its AppProjects do not allow"
+        "- AppProject gitops-dsf in rendered/argocd, which people apply: run gitops-dsf install after"
+        " the merge; until then Argo CD refuses what its AppProjects do not allow"
     )
     fleet.commit("train")
     fleet.write("apps/more.yaml", placement("more", namespace="kueue-system"))

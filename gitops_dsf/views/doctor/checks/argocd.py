@@ -120,11 +120,7 @@ def settings(facts: Facts) -> Iterator[Finding]:
     lacking = [kind for kind in KINDS if f"{HEALTH}.{kind}" not in data]
     if lacking and "resource.customizations" not in data:
         what = f"argocd-cm has no health check for {names_text(lacking)}"
-        apply = ("apply", "--server-side", "--field-manager=gitops-dsf", "-f")
-        yield warning(
-            f"{what}: Argo CD calls them Healthy whatever they say",
-            facts.command(*apply, "argocd/install/argocd-cm-health.yaml"),
-        )
+        yield warning(f"{what}: Argo CD calls them Healthy whatever they say", facts.install)
     yield ok("argocd-cm has the health checks, and tracks by annotation")
 
 
@@ -132,10 +128,9 @@ def delivery(facts: Facts) -> Iterator[Finding]:
     """Does Argo CD apply the rendered tree, and what does it say of each object?"""
     if DSF_GROUP not in facts.groups:
         yield error(f"the hub does not serve {DSF_GROUP}: our CRDs are not there", facts.install)
-    apply = facts.command("apply", "--server-side", "-f", "rendered/argocd")
     if not facts.of(Source.DELIVERY):
         yield warning(
-            "no Application applies the rendered tree: what is merged does not reach the hub", apply
+            "no Application applies the rendered tree: what is merged does not reach the hub", facts.install
         )
         return
     for item in facts.of(Source.DELIVERY):
@@ -148,8 +143,8 @@ def delivery(facts: Facts) -> Iterator[Finding]:
         if refused := sorted({message for message in said if REFUSED in message}):
             yield error(
                 f"Argo CD syncs nothing of Application {name}: {names_text(refused)}; if the AppProject in"
-                " git allows it, apply that, and otherwise remove the object from git",
-                apply,
+                " git allows it, install that, and otherwise remove the object from git",
+                facts.install,
             )
         elif reason := _failure(status):
             more = f"; {objects}" if objects else ""

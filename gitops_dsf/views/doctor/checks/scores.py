@@ -15,7 +15,7 @@ def scorers(facts: Facts) -> Iterator[Finding]:
     """Do scoring APIs answer, do their /config pages say what was accepted, and do queries give series?"""
     views = facts.overview.scorers
     if not views:
-        fix = f"{_look(facts)}, or render one"
+        fix = f"write a scorer, render and merge it; if you have one: {_look(facts)}"
         yield warning(f"there is no DynamicScorer in namespace {facts.hub_namespace}", fix)
         return
     for view in views:
