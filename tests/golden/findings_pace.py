@@ -33,6 +33,11 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "pace: proportions that hold": _case(_settings(), _app(_BOTH % (10, 10), stickiness=50), OTHER),
     "pace: weights that reach what an item gives": _case(_settings(), _app(_BOTH % (4, 1)), OTHER),
     "pace: scores without a range": _case(_settings(), _app(_BOTH % (-7, 3)), WIDE),
+    "pace: more scores than an item of moves can name": _case(
+        _settings(),
+        _app(", ".join(f"{{scorer: s{number}}}" for number in range(101))),
+        *(OTHER.replace("name: free", f"name: s{n}").replace("free_", f"s{n}_") for n in range(101)),
+    ),
     "pace: off": _case(_settings(), _app(_BOTH % (-7, 3), moves="pace: None"), WIDE),
     "pace: every eligible cluster": _case(
         _settings(), _app("{scorer: cpu, demand: 5, weight: 9}", count="clusterSets: [global]")

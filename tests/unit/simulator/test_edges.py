@@ -5,6 +5,7 @@ import json
 import math
 from functools import cached_property
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from gitops_dsf.simulator import Code, HubState, Unsupported, simulate
 from gitops_dsf.simulator.cel import limits
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.lists import DEEPEST_JSON, parse_json
-from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker
+from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker, Mistake
 from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, add_up, go_int64
 from gitops_dsf.simulator.quantity import QuantityError, parse, pow10
 from tests.unit.simulator.hub import (
@@ -61,6 +62,14 @@ def test_a_pattern_that_does_not_compile_is_not_logged(capfd: pytest.CaptureFixt
     with pytest.raises(CelSyntaxError):
         Checker().check("'a'.find('(never logged') == ''")
     assert capfd.readouterr().err == ""
+
+
+def test_a_mistake_without_a_place_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    checker, error = Checker(), RuntimeError("INVALID_ARGUMENT: too bad\nand\nmore")
+    monkeypatch.setattr(checker, "_environment", Mock(compile=Mock(side_effect=error)))
+    with pytest.raises(CelSyntaxError) as caught:
+        checker.check("true")
+    assert caught.value.mistakes == (Mistake(None, "too bad"),)
 
 
 @pytest.mark.parametrize(
