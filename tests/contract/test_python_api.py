@@ -11,7 +11,7 @@ import inspect
 import re
 import runpy
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,45 +24,15 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/outputs.md"
 RECORD = Path(__file__).with_name("python_api.txt")
 MODULES = ("dsf_scorer", "dsf_scorer.testing", "gitops_dsf.simulator")
-PARTLY = {
+PARTLY: dict[str, Collection[str]] = {
     "ScorerApp": ("__call__",),
     "HubState": ("build", "placement"),
-    "Verdict": (
-        *(
-            "after",
-            "candidates",
-            "chosen",
-            "cluster_sets",
-            "current",
-            "decisions",
-            "drop_of",
-            "dropped",
-            "evicted",
-            "evicts_everything",
-        ),
-        *(
-            "filters",
-            "groups",
-            "next_expiry",
-            "misconfigured",
-            "notes",
-            "now",
-            "outcome",
-            "panic",
-            "placement",
-            "prioritizer_scores",
-        ),
-        *(
-            "ranked",
-            "requeue_at",
-            "satisfied",
-            "scores",
-            "status",
-            "sync_error",
-            "to_dict",
-            "unscheduled",
-            "unsupported",
-        ),
+    "Verdict": re.findall(
+        r"\w+",
+        "after candidates chosen cluster_sets current decisions drop_of dropped evicted "
+        "evicts_everything filters groups next_expiry misconfigured notes now outcome panic placement "
+        "prioritizer_scores ranked requeue_at satisfied scores status sync_error to_dict unscheduled "
+        "unsupported",
     ),
 }
 """Objects that the library makes: people read these names of them, and construct none."""
@@ -83,27 +53,20 @@ def described(module: ModuleType) -> Iterator[str]:
             yield f"{where}: {type(found).__name__}"
 
 
-def members(found: type, promised: tuple[str, ...] | None) -> Iterator[str]:
+def members(found: type, promised: Collection[str] | None) -> Iterator[str]:
     """Public fields, properties and methods of a class, as its source declares them."""
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(found))).body
     assert isinstance(node, ast.ClassDef)
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-            name, text = (
-                item.target.id,
-                f"{ast.unparse(item.target)}: {ast.unparse(item.annotation)}{' = ...' if item.value else ''}",
-            )
+            name, default = item.target.id, " = ..." if item.value else ""
+            text = f"{name}: {ast.unparse(item.annotation)}{default}"
         elif isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
             name, text = item.targets[0].id, ast.unparse(item)
         elif isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
             kinds = {ast.unparse(decorator).rpartition(".")[2] for decorator in item.decorator_list}
-            prefix = (
-                "property "
-                if kinds & {"property", "cached_property"}
-                else "classmethod "
-                if "classmethod" in kinds
-                else ""
-            )
+            prefix = "property " if kinds & {"property", "cached_property"} else ""
+            prefix = "classmethod " if "classmethod" in kinds else prefix
             name, text = item.name, f"{prefix}{item.name}({ast.unparse(item.args)}) -> {returned(item)}"
         else:
             continue

@@ -14,6 +14,7 @@ import pytest
 from gitops_dsf.cli.scaffold import scaffold
 from tests.support import fleets, yamlfast
 from tests.support.commandline import gitops_dsf
+from tests.support.rendering import scorer
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 
@@ -26,17 +27,6 @@ def content(root: Path) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
     }
-
-
-def scorer(name: str, **spec: Any) -> dict[str, Any]:
-    base = {
-        "description": "Fixed",
-        "configURL": f"http://{name}.scorers.svc/config",
-        "configSyncMode": "None",
-        "source": {"type": "None"},
-        "scoring": {"params": {"name": name, "interval": 60}},
-    }
-    return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": base | spec}
 
 
 def sources(
