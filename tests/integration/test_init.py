@@ -131,8 +131,9 @@ def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(wheels: Path
     section = page.partition("## 3. ")[2].partition("\n## ")[0]
     commands = re.findall(r"^    gitops-dsf (.+)$", section, re.MULTILINE)
     (tmp_path / "hub.yaml").write_text(HUB)
-    (tmp_path / "dist").symlink_to(wheels)
-    folder = tmp_path
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    (folder / "dist").symlink_to(wheels)
     for command in commands:
         words = command.replace("--context hub", f"--from {tmp_path / 'hub.yaml'}").split()
         strict = ["--strict"] if words[0] == "validate" else []
