@@ -193,15 +193,21 @@ class BlockingApiServer:
 
         def run() -> None:
             try:
-                future.set_result(call())
+                answer = call()
             except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
+                self._ended(future)
                 future.set_exception(error)
-            self._running.discard(future)
-            if self._closing and not self._running:
-                self._close_clients()
+            else:
+                self._ended(future)
+                future.set_result(answer)
 
         threading.Thread(target=run, name="API server", daemon=True).start()
         return future
+
+    def _ended(self, call: "Future[Any]") -> None:
+        self._running.discard(call)
+        if self._closing and not self._running:
+            self._close_clients()
 
     def _close_clients(self) -> None:
         for client in self._clients:
