@@ -7,7 +7,6 @@ says of scores, decisions and applications is what OCM and Argo CD made of them.
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -171,7 +170,6 @@ def clinic(
     (tools / "gitops-dsf").write_text(f'#!/bin/sh\nexec {sys.executable} -m gitops_dsf "$@"\n')
     (tools / "gitops-dsf").chmod(0o755)
     fleet = new_fleet(git_server, "doctor", secret="api-token")
-    shutil.copytree(ROOT / "argocd/install", fleet.root / "argocd/install")
     clinic = Clinic(hub=hub, plane=control_plane, fleet=fleet, tools=tools)
     with ExitStack() as stack:
         stack.enter_context(argocd.knowing(control_plane.spokes.values()))
@@ -185,8 +183,9 @@ def clinic(
             make_available(control_plane, cluster)
         clinic.move("cluster1")
         stack.callback(settings_as_they_are(hub))
-        # Argo CD's installation has no health checks of ours: the first finding, and the first fix.
-        clinic.fix(clinic.find("argocd-settings", "no health check"))
+        # Argo CD's installation has no health checks of ours: the first finding.
+        assert "gitops-dsf install " in clinic.find("argocd-settings", "no health check")["fix"]
+        hub.apply(yaml.safe_load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text("utf-8")))
         clinic.content("argocd-settings")
         yield clinic
 
