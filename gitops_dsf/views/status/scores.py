@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from gitops_dsf.views.status.inputs import Inputs, Part
 
 USUAL: Final = frozenset({State.FRESH, State.EXPIRING, State.MASKED})
 """States without a problem, which are not listed per cluster."""
+_END: Final = attrgetter("valid_until")
 
 
 class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -50,7 +52,7 @@ class ScorerView:
     """Clusters that its selector matches and masks exclude."""
     targets: TargetClusters
     now: float
-    counts: Counter[State] = field(init=False, default_factory=Counter)
+    counts: Counter[State] = field(init=False)
     """Clusters by state. Those that the selector does not match count only if they have a score."""
     unusual: dict[State, list[str]] = field(init=False, default_factory=dict)
     """Clusters by state, sorted, without those that are fresh, expiring or masked."""
@@ -58,19 +60,28 @@ class ScorerView:
     """How often OCM counts each value now."""
     oldest: float | None = field(init=False)
     """Age of the oldest published score, in seconds."""
+    _states: dict[datetime | None, tuple[State, float | None]] = field(init=False)
+    """State and age of scores that are not empty, by their end."""
 
     def __post_init__(self) -> None:
-        live, ages = list[tuple[int, ...]](), set[float]()
-        for cluster, score, state, age in self._entries():
-            self.counts[state] += 1
-            if state not in USUAL:
-                self.unusual.setdefault(state, []).append(cluster)
-            if score is not None and state in LIVE:
-                live.append(score.values)
-            if age is not None:
-                ages.add(age)
-        self.histogram = Counter(chain.from_iterable(live))
-        self.oldest = max(ages, default=None)
+        # By the end of a score, because thousands end in the same second.
+        scores = self.published.values()
+        self._states = {until: self._published(until) for until in set(map(_END, scores))}
+        filled = [score for score in scores if score.values]
+        self.counts = Counter(state for _, state in self._absent())
+        for until, number in Counter(map(_END, filled)).items():
+            self.counts[self._states[until][0]] += number
+        if len(filled) < len(scores):
+            self.counts[State.EMPTY] = len(scores) - len(filled)
+        if self.counts.keys() - USUAL:
+            for cluster, _, state, _ in self._entries():
+                if state not in USUAL:
+                    self.unusual.setdefault(state, []).append(cluster)
+        live = {until for until, (state, _) in self._states.items() if state in LIVE}
+        self.histogram = Counter(
+            chain.from_iterable([score.values for score in filled if score.valid_until in live])
+        )
+        self.oldest = max((age for _, age in self._states.values() if age is not None), default=None)
 
     @cached_property
     def unexpected(self) -> tuple[str, ...]:
@@ -110,23 +121,24 @@ class ScorerView:
 
     def _entries(self) -> Iterator[tuple[str, Score | None, State, float | None]]:
         """Cluster, score, state and age, in order of cluster."""
-        # By the end of a score, because thousands end in the same second.
-        known: dict[datetime | None, tuple[State, float | None]] = {}
+        absent = dict(self._absent())
         # They are published in this order but for those that are missing, so sorting has little to do.
-        missing = (self.expected | self.masked) - self.published.keys()
-        for cluster in sorted(chain(self.published, missing)):
+        for cluster in sorted(chain(self.published, absent)):
             score = self.published.get(cluster)
             if score is None:
-                state = State.MASKED
-                if cluster in self.expected:
-                    since = max(self.scorer.created, self.targets.since(cluster, self.scorer))
-                    state = state_of_absent(since=since, interval=self.scorer.interval, now=self.now)
-                yield cluster, None, state, None
-                continue
-            found = known.get(score.valid_until)
-            if found is None:
-                found = known[score.valid_until] = self._published(score.valid_until)
-            yield cluster, score, found[0] if score.values else State.EMPTY, found[1]
+                yield cluster, None, absent[cluster], None
+            else:
+                state, age = self._states[score.valid_until]
+                yield cluster, score, state if score.values else State.EMPTY, age
+
+    def _absent(self) -> Iterator[tuple[str, State]]:
+        """Clusters without a score that should have one, or that a mask excludes."""
+        for cluster in (self.expected | self.masked) - self.published.keys():
+            state = State.MASKED
+            if cluster in self.expected:
+                since = max(self.scorer.created, self.targets.since(cluster, self.scorer))
+                state = state_of_absent(since=since, interval=self.scorer.interval, now=self.now)
+            yield cluster, state
 
     def _published(self, valid_until: datetime | None) -> tuple[State, float | None]:
         ttl, until = self.scorer.ttl, None if valid_until is None else valid_until.timestamp()
