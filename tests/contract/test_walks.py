@@ -16,7 +16,7 @@ import pytest
 import dsf_scorer
 from gitops_dsf.cli.scaffold import scaffold
 from tests.support.commandline import gitops_dsf
-from tests.support.pages import ROOT, blocks
+from tests.support.pages import ROOT, blocks, files_of_the_readme
 
 
 def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
@@ -27,15 +27,9 @@ def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
     checkout.mkdir()
     assert gitops_dsf(*init.split(), cwd=checkout).returncode == 0
     fleet = tmp_path / "first-fleet"
-    files = re.findall(
-        r"`([\w/.-]+\.yaml)`[^`]*(?:`[^`]+`[^`]*)?\n\n```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
-    )
-    assert [path for path, _ in files] == [
-        "scorers/cpu-headroom.yaml",
-        "apps/guestbook.yaml",
-        "clusters/paris.yaml",
-    ]
-    for path, content in files:
+    files = files_of_the_readme()
+    assert list(files) == ["scorers/cpu-headroom.yaml", "apps/guestbook.yaml", "clusters/paris.yaml"]
+    for path, content in files.items():
         (fleet / path).write_text(content)  # into folders that are there
     done = gitops_dsf(render, cwd=fleet)
     assert done.returncode == 0, done.stderr

@@ -14,6 +14,7 @@ from gitops_dsf.cli.scaffold import TEMPLATE_NAME, default_name, scaffold
 from gitops_dsf.errors import RepositoryError, UsageError
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf, output_of
+from tests.support.pages import files_of_the_readme
 
 ROOT = Path(__file__).parents[2]
 URL = "https://git.internal/platform/emea.git"
@@ -128,21 +129,26 @@ items:
 
 def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(wheels: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs/start/install.md").read_text("utf-8")
-    section = page.partition("## 3. ")[2].partition("\n## ")[0]
-    commands = re.findall(r"^    gitops-dsf (.+)$", section, re.MULTILINE)
+    sections = [page.partition(f"## {number}. ")[2].partition("\n## ")[0] for number in (3, 6)]
+    commands = re.findall(r"^    gitops-dsf (.+)$", "".join(sections), re.MULTILINE)
     (tmp_path / "hub.yaml").write_text(HUB)
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / "dist").symlink_to(wheels)
-    for command in commands:
+    for number, command in enumerate(commands[:-1]):
+        if number == 4:
+            works = {path.name for path in (folder / "rendered" / "works-00").glob("*.manifestwork.yaml")}
+            assert works == {"paris.manifestwork.yaml"}, "and no example cluster"
+            for path in ("scorers/cpu-headroom.yaml", "apps/guestbook.yaml"):
+                (folder / path).write_text(files_of_the_readme()[path])
         words = command.replace("--context hub", f"--from {tmp_path / 'hub.yaml'}").split()
         strict = ["--strict"] if words[0] == "validate" else []
         result = gitops_dsf(*words, *strict, cwd=folder)
         assert result.returncode == 0, (command, result.stdout, result.stderr)
         folder = tmp_path / "fleet"
-    assert [command.split()[0] for command in commands] == ["init", "import", "validate", "render"]
-    works = {path.name for path in (folder / "rendered" / "works-00").glob("*.manifestwork.yaml")}
-    assert works == {"paris.manifestwork.yaml"}, "and no example cluster"
+    verbs = ["init", "import", "validate", "render", "render", "status"]
+    assert [command.split()[0] for command in commands] == verbs
+    assert (folder / "rendered/delivery/placement.guestbook.yaml").exists()
 
 
 def test_name_and_url_replace_the_templates_everywhere(tmp_path: Path) -> None:

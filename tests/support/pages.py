@@ -47,6 +47,12 @@ def _blocks(text: str) -> Iterator[Block]:
         yield Block(found["language"], title, body)
 
 
+def files_of_the_readme() -> dict[str, str]:
+    """The YAML files of its example, by the path that stands above each."""
+    example = r"`([\w/.-]+\.yaml)`[^`]*(?:`[^`]+`[^`]*)?\n\n```yaml\n(.*?)^```$"
+    return dict(re.findall(example, (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL))
+
+
 @cache
 def anchors(page: Path) -> frozenset[str]:
     """GitHub's rule: lower-case, punctuation dropped, blanks to dashes."""
