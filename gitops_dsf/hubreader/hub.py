@@ -140,20 +140,29 @@ class Hub:
         self,
         resource: Resource,
         project: Callable[[Any], T],
+        **query: Any,  # noqa: ANN401 - those of `take`
+    ) -> tuple[T, ...] | Unread:
+        """Every object, each reduced by `project` while its page is read. Raises HubError."""
+        return self.take(resource, lambda found: tuple(map(project, found)), **query)
+
+    def take(
+        self,
+        resource: Resource,
+        take: Callable[[Iterator[Any]], T],
         *,
         of: type[ListPage] = ListPage,
         labels: str = "",
         name: str = "",
         metadata_only: bool = False,
-    ) -> tuple[T, ...] | Unread:
-        """Every object of `items`, each reduced by `project` while its page is read. Raises HubError."""
+    ) -> T | Unread:
+        """What `take` makes of `items`, which arrive while it runs. Raises HubError."""
         query = {
             **({"labelSelector": labels} if labels else {}),
             **({"fieldSelector": f"metadata.name={name}"} if name else {}),
         }
         accept = METADATA_ONLY if metadata_only else JSON
         try:
-            return tuple(map(project, self.items(resource.path, of, accept=accept, **query)))
+            return take(self.items(resource.path, of, accept=accept, **query))
         except ApiError as error:
             return self._unread(resource, error, verb="list")
         except msgspec.ValidationError as error:

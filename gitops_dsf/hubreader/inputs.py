@@ -1,6 +1,6 @@
 """Reads snapshots and the inputs of gitops_dsf.views.status. Objects are reduced while their page is read."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -149,34 +149,39 @@ class _Scores:
         if needed is not None and len(needed) <= BY_NAME and (total := hub.count(api.SCORES)) is not None:
             names, self.skipped = sorted(needed), total
         for name in names:
-            found = hub.read(api.SCORES, self._take, of=self._page, name=name)
+            found = hub.take(api.SCORES, self._take, of=self._page, name=name)
             if isinstance(found, api.Unread):
                 return found
             if name:
                 self.skipped = max(0, self.skipped - len(self.tables.get(name, ())))
         return None
 
-    def _take(self, found: AddOnPlacementScore | OwnedScore | msgspec.Raw) -> None:
-        """Takes a score. One that cannot be decoded has no items."""
-        item = self._decoded(found) if isinstance(found, msgspec.Raw) else found
-        if item is None:
-            return
-        metadata = item.metadata
-        name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
-        if self._resources is not None and ours != (name in self._resources):
-            (self.unowned if ours else self.foreign).append((cluster, name))
-        if ours and isinstance(item, OwnedScore):
-            entries = item.metadata.managed_fields or ()
-            if entries not in self._others:
-                # Nearly all scores of a fleet have the same writers.
-                self._others[entries] = other_managers(entries)
-            self.contested += [(cluster, name, other) for other in self._others[entries]]
-        if self._needed is not None and name not in self._needed:
-            self.skipped += 1
-            return
-        if name not in self.tables:
-            self.tables[name] = {}
-        self.tables[name][self._names.setdefault(cluster, cluster)] = self._interner.of(item.status)
+    def _take(self, scores: Iterator[AddOnPlacementScore | OwnedScore | msgspec.Raw]) -> None:
+        """Takes scores. One that cannot be decoded has no items."""
+        needed, resources, others = self._needed, self._resources, self._others
+        # A loop without calls for what nearly all scores are: there may be a million.
+        tables, one_name, one_score = self.tables, self._names.setdefault, self._interner.of
+        for found in scores:
+            item = self._decoded(found) if isinstance(found, msgspec.Raw) else found
+            if item is None:
+                continue
+            metadata = item.metadata
+            name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
+            if resources is not None and ours != (name in resources):
+                (self.unowned if ours else self.foreign).append((cluster, name))
+            if ours and isinstance(item, OwnedScore):
+                entries = item.metadata.managed_fields or ()
+                if entries not in others:
+                    # Nearly all scores of a fleet have the same writers.
+                    others[entries] = other_managers(entries)
+                if others[entries]:
+                    self.contested += [(cluster, name, other) for other in others[entries]]
+            if needed is not None and name not in needed:
+                self.skipped += 1
+                continue
+            if name not in tables:
+                tables[name] = {}
+            tables[name][one_name(cluster, cluster)] = one_score(item.status)
 
     def _decoded(self, raw: msgspec.Raw) -> AddOnPlacementScore | OwnedScore | None:
         try:
