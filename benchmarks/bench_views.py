@@ -107,7 +107,7 @@ def hub(scale: float, repeats: int) -> Iterator[Figure]:
         file = kubeconfig(Path(scratch) / "kubeconfig", server=wide.url)
         status = [*PROGRAM, "status", "--kubeconfig", str(file)]
         cost = best(status, repeats=repeats)
-        yield from cost.figures("status", seconds=12, megabytes=400)
+        yield from cost.figures("status", seconds=10, megabytes=400)
         one = f"cluster-{clusters // 2:04}.region-{clusters // 2 % 7}"
         cost = best([*status, "--cluster", one], repeats=repeats)
         yield from cost.figures("status of one cluster")
