@@ -162,9 +162,9 @@ async def read(
     if isinstance(stream, HeadStream):
         stream.ended(framed="Transfer-Encoding" in response.headers)
     async for chunk in response.aiter_raw():
-        on_bytes(len(chunk))
         if body.add(chunk):
             break
+        on_bytes(len(chunk))
         if body.chunks % TURN == 0:
             await asyncio.sleep(0)
     return body.content
