@@ -56,6 +56,17 @@ def refusal(
     )
 
 
+JSON: Final = "application/json"
+
+
+def encoded(body: object, *, content_type: str, accept: str = JSON) -> tuple[dict[str, str], bytes | None]:
+    """The headers and the content of a request. A body that is not bytes is encoded as JSON."""
+    if body is None:
+        return {"Accept": accept}, None
+    content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return {"Accept": accept, "Content-Type": content_type}, content
+
+
 def whole(what: str, answer: bytearray | None) -> bytes:
     """The answer to a request. None stands for one of more than ANSWER_BYTES. Raises ApiError."""
     if answer is None:

@@ -14,12 +14,14 @@ from dsf_runtime import answers
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
+    JSON,
     ApiError,
     ListMetadata,
     ListPage,
     Paging,
     WatchEvent,
     as_api_errors,
+    encoded,
     refusal,
     whole,
 )
@@ -39,7 +41,6 @@ FULL_READ_BYTES: Final = 32 << 10
 TURN_BYTES: Final = 256 << 10
 """Bytes of items after which other tasks may run."""
 
-JSON: Final = "application/json"
 MERGE: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
@@ -104,8 +105,7 @@ class ApiServer:
         """Sends a request, and after a 401 once more with new credentials. A body that is not bytes is
         encoded as JSON. ``seconds`` limits each attempt. Raises ApiError unless the status is 2xx.
         """
-        content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
-        headers = {"Accept": accept} if content is None else {"Accept": accept, "Content-Type": content_type}
+        headers, content = encoded(body, content_type=content_type, accept=accept)
         answer = await self._send(
             method,
             path,

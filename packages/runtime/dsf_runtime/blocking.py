@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import httpx
-import msgspec
 
 from dsf_runtime import answers
 from dsf_runtime.access import Access, AccessError
@@ -17,13 +16,14 @@ from dsf_runtime.apianswers import (
     ANSWER_BYTES,
     BUSY_RETRIES,
     BUSY_SECONDS,
+    JSON,
     ApiError,
     Paging,
     as_api_errors,
+    encoded,
     refusal,
     whole,
 )
-from dsf_runtime.apiserver import JSON
 from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import HubClock
 from dsf_runtime.connections import client_options
@@ -88,10 +88,7 @@ class BlockingApiServer:
         self, method: str, path: str, *, params: Mapping[str, str], body: object, content_type: str = JSON
     ) -> bytes:
         """Sends a request once. Raises ApiError."""
-        headers, content = {"Accept": JSON}, None
-        if body is not None:
-            headers["Content-Type"] = content_type
-            content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+        headers, content = encoded(body, content_type=content_type)
         return self._waited(
             self._started(lambda: self._whole(method, path, params=params, headers=headers, content=content))
         )

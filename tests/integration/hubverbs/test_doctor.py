@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,10 +77,10 @@ def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run
     ran = run(without_ours(bare), "doctor")
     assert (ran.returncode, ran.stderr) == (1, "")
     assert ran.stdout.count("our CRDs are not there") == 1
-    fixes = re.findall("fix: ((?:kubectl|gitops-dsf) .*)", ran.stdout)
-    assert {fix.partition(" ")[0] for fix in fixes} == {"kubectl", "gitops-dsf"}
+    fixes = re.findall("fix: (?:kubectl|gitops-dsf install) (.*)", ran.stdout)
+    assert len(fixes) > 2
     for fix in fixes:
-        assert "--kubeconfig" in shlex.split(fix, comments=True)[:3] or "# on the cluster itself" in fix
+        assert fix.startswith("--kubeconfig ") or "# on the cluster itself" in fix
     assert ran.stdout.splitlines()[-1].startswith(f"{len(CHECKS)} checks: ")
 
 
