@@ -37,7 +37,7 @@ class SafeFolder:
     """
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root, self._prefix = root, str(root / "_")[:-1]
         self._real = root.resolve(strict=True)
         self._checked = set[str]()
         if not root.is_dir():
@@ -61,20 +61,21 @@ class SafeFolder:
 
     def read(self, path: str, *, limit: int) -> bytes:
         """The bytes of a regular file. Raises NotRegularError, TooLargeError, or another OSError."""
-        file = self._at(path)
+        self._check(path)
+        file = self._prefix + path
         try:
             descriptor = os.open(file, _FILE)
         except OSError as error:
             # ELOOP: a symbolic link. ENXIO: a socket.
             if error.errno in {errno.ELOOP, errno.ENXIO}:
-                raise NotRegularError(str(file)) from error
+                raise NotRegularError(file) from error
             raise
-        with os.fdopen(descriptor, "rb") as stream:
+        with os.fdopen(descriptor, "rb", buffering=0) as stream:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
-                raise NotRegularError(str(file))
+                raise NotRegularError(file)
             if state.st_size > limit:
-                raise TooLargeError(str(file), state.st_size)
+                raise TooLargeError(file, state.st_size)
             return stream.read()
 
     def replace(self, path: str, parts: Iterable[bytes], *, temporary: str) -> None:
@@ -99,6 +100,11 @@ class SafeFolder:
             self._at(folder).rmdir()
 
     def _at(self, path: str, *, make: bool = False) -> Path:
+        self._check(path, make=make)
+        return self._root / path
+
+    def _check(self, path: str, *, make: bool = False) -> None:
+        """Raises NotADirectoryError if the folder of a path is none, or a symbolic link is on the way."""
         folder = path.rpartition("/")[0]
         if folder not in self._checked:
             where = self._root / folder
@@ -108,7 +114,6 @@ class SafeFolder:
                 where.mkdir(parents=True, exist_ok=True)
             if where.exists():
                 self._checked.add(folder)
-        return self._root / path
 
 
 def _not_a_folder(path: Path) -> OSError:

@@ -5,6 +5,7 @@ windows of maintenance, and which entries of spec.agent.rollout count on a clust
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -47,16 +48,19 @@ def target_clusters(
 
 def targets(runs_on: Mapping[str, frozenset[str]], inventory: ClusterInventory) -> dict[str, tuple[str, ...]]:
     """Sorted names of the scorers that run on each cluster, by name. Equal ones are one tuple."""
-    running: dict[str, list[str]] = {name: [] for name in sorted(inventory.clusters)}
-    for scorer, clusters in sorted(runs_on.items()):
+    alike = defaultdict[frozenset[str], list[str]](list)
+    for scorer, clusters in runs_on.items():
+        alike[clusters].append(scorer)
+    running: dict[str, list[frozenset[str]]] = {name: [] for name in sorted(inventory.clusters)}
+    for clusters in alike:
         for cluster in clusters:
-            running[cluster].append(scorer)
-    same: dict[tuple[str, ...], tuple[str, ...]] = {}
-    found = {}
-    for cluster, scorers in running.items():
-        names = tuple(scorers)
-        found[cluster] = same.setdefault(names, names)
-    return found
+            running[cluster].append(clusters)
+
+    @cache
+    def names(of: tuple[frozenset[str], ...]) -> tuple[str, ...]:
+        return tuple(sorted(scorer for clusters in of for scorer in alike[clusters]))
+
+    return {cluster: names(tuple(of)) for cluster, of in running.items()}
 
 
 def clusters_with_agents(scorers: Iterable[EffectiveScorer], inventory: ClusterInventory) -> frozenset[str]:

@@ -32,7 +32,7 @@ Parsed = tuple[list[Document], list[Diagnostic]]
 
 def parse(*, file: str, text: str) -> Parsed:
     """Parses every document of a text. Skips empty documents, such as comments only."""
-    conflict = _CONFLICT.search(text)
+    conflict = _CONFLICT.search(text) if "<<<<<<<" in text or ">>>>>>>" in text else None
     if conflict is not None:
         position = Position(file=file, line=text.count("\n", 0, conflict.start()) + 1)
         hint = "keep what is right, and remove the lines with <<<<<<<, ======= and >>>>>>>"
@@ -54,7 +54,7 @@ def parse(*, file: str, text: str) -> Parsed:
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
     """The text between markers, each part with its marker and the number of lines before it."""
-    cuts = [match.start() for match in _MARKER.finditer(text)]
+    cuts = [match.start() for match in _MARKER.finditer(text)] if "---" in text else []
     if not cuts or cuts[0] != 0:
         cuts.insert(0, 0)
     line = 0

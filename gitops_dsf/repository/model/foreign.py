@@ -17,7 +17,7 @@ class ClusterMetadata(Foreign):
 
     name: DnsLabel
     """Name of the cluster, and of its namespace on the hub."""
-    labels: Labels = {}
+    labels: Labels = Field(default_factory=dict)
 
 
 class Claim(Foreign):
@@ -31,15 +31,15 @@ class ManagedClusterSpec(Foreign):
     """The fields of a cluster's spec that are read."""
 
     hub_accepts_client: bool = True
-    taints: list[dict[str, Any]] = []
+    taints: list[dict[str, Any]] = Field(default_factory=list)
 
 
 class ManagedClusterStatus(Foreign):
     """The fields of a cluster's status that are read; `import` copies them from a hub."""
 
-    cluster_claims: list[Claim] = []
-    allocatable: dict[str, str | int] = {}
-    capacity: dict[str, str | int] = {}
+    cluster_claims: list[Claim] = Field(default_factory=list)
+    allocatable: dict[str, str | int] = Field(default_factory=dict)
+    capacity: dict[str, str | int] = Field(default_factory=dict)
 
 
 class ManagedCluster(Foreign):
