@@ -27,6 +27,7 @@ from tests.support.waiting import until
 
 HERE = Path(__file__).parent
 ROUNDS = 30
+IMAGE = allocator("agent")
 Settings = dict[str, Any]
 BY_POD: Settings = {"scoreDimensionFormat": "${pod}"}
 
@@ -82,7 +83,7 @@ async def cycle(bench: Bench) -> list[Figure]:
         HttpFake(lambda _seen: Reply(body=answer)) as scoring,
     ):
         bench.volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, **BY_POD))
-        async with agent(*bench.flags) as process:
+        async with agent(*bench.flags, environ=IMAGE) as process:
             await until(lambda: len(scoring.seen) >= 3, what="warm", seconds=60)
             await asyncio.sleep(1)
             spent: list[float] = []
@@ -104,7 +105,8 @@ async def scrape(bench: Bench) -> list[Figure]:
     async with HttpFake(lambda _seen: Reply(body=answer)) as scoring:
         settings: Settings = {"scoringInterval": 3600, "scoreDestination": "None", **BY_POD}
         bench.volume.put(entry("big", scoring=scoring.url, **settings))
-        async with agent(*bench.flags) as process, httpx.AsyncClient(trust_env=False) as client:
+        running, asking = agent(*bench.flags, environ=IMAGE), httpx.AsyncClient(trust_env=False)
+        async with running as process, asking as client:
             await until(lambda: scoring.seen, what="scored", seconds=60)
             await asyncio.sleep(2)
             for _ in range(32):
@@ -149,8 +151,8 @@ async def rest(bench: Bench) -> list[Figure]:
         )
         config = kubeconfig(bench.directory / "kubeconfig", server=server.url)
         to_hub: list[str | Path] = ["--publish", "hub", "--hub-kubeconfig", config]
-        for kind, flags, goal in (("dir", [], 50), ("hub", to_hub, 70)):
-            async with agent(*bench.flags, *flags) as process:
+        for kind, flags, goal in (("dir", [], 50), ("hub", to_hub, 62)):
+            async with agent(*bench.flags, *flags, environ=IMAGE) as process:
                 await asyncio.sleep(25)
                 what = f"memory at rest with 10 scorers, --publish {kind}"
                 figures.append(Figure(what, process.resident() / 2**20, goal, "MB"))
@@ -168,7 +170,7 @@ BENCHES = {bench.__name__: bench for bench in (cycle, scrape, blocks, rest)}
 def main() -> int:
     """Runs and prints."""
     chosen = options(__doc__, only=sorted(BENCHES)).only
-    os.environ.update(allocator("agent"))
+    os.environ.update(IMAGE)
     return shown(figure for name in chosen or BENCHES for figure in measured(name))
 
 

@@ -93,12 +93,12 @@ def repository(scale: float, repeats: int) -> Iterator[Figure]:
         source = [scratch, "--state-branch", "state"]
         placed = [*PROGRAM, "simulate", *source]
         cost = best([*PROGRAM, "explain", "app-0007", fleet.cluster_name(11), *source], repeats=repeats)
-        yield from cost.figures("explain of one application", seconds=1.5, megabytes=110)
+        yield from cost.figures("explain of one application", seconds=1.2, megabytes=110)
         cost = best([*placed, "--placement", "app-0007"], repeats=repeats)
-        yield from cost.figures("simulate of one Placement", seconds=1.5, megabytes=110)
+        yield from cost.figures("simulate of one Placement", seconds=1.2, megabytes=110)
         yield from best(placed, repeats=repeats).figures("simulate of all Placements")
         cost = best([*PROGRAM, "diff", *source, "--base", "main", "-o", "markdown"], repeats=repeats)
-        yield from cost.figures("diff against the base", seconds=6, megabytes=400)
+        yield from cost.figures("diff against the base", seconds=4, megabytes=400)
 
 
 def hub(scale: float, repeats: int) -> Iterator[Figure]:

@@ -49,6 +49,8 @@ DECIDING: Final = 0.9
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the backtest was shown; 1 when the repository has errors or history cannot be read."""
     read_until, decide_until = _limits(args.time_limit)
+    if args.journal is not None and not args.advise:
+        raise UsageError("--journal has the moves by which --advise proposes demands; write --advise, too")
     head = read_fleet(args.directory)
     if head is None:
         return 1

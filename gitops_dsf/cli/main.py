@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from io import StringIO, TextIOWrapper
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -182,11 +183,13 @@ def _run_in_format(args: argparse.Namespace, run: Callable[[argparse.Namespace],
 
 
 def _verb_first(arguments: Sequence[str]) -> Sequence[str]:
-    """Moves -o, --output and --debug behind the verb, where its parser reads them."""
+    """Moves -o, --output and --debug behind the verb and its first words, where its parser reads them."""
     index = 0
     while index < len(arguments) and arguments[index].startswith(("-o", "--output", "--debug")):
         index += 1 + (arguments[index] in {"-o", "--output"})
-    return [*arguments[index : index + 1], *arguments[:index], *arguments[index + 1 :]]
+    words = takewhile(lambda word: not word.startswith("-"), arguments[index:])
+    end = index + len(list(words))
+    return [*arguments[index:end], *arguments[:index], *arguments[end:]]
 
 
 def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentParser) -> str:

@@ -50,8 +50,14 @@ class Kubeconfig:
             raise access.AccessError(msg) from error
 
     def _by_package(self, files: list[Path]) -> access.Access:
-        import kubernetes  # noqa: PLC0415 - see the module
-
+        try:
+            import kubernetes  # noqa: PLC0415 - see the module
+        except ImportError as error:
+            msg = (
+                "kubeconfigs are read by the package kubernetes: pip install 'gitops-dsf[live]'. The"
+                " reconciler's image does not have it: run it as a pod, without --kubeconfig and --context"
+            )
+            raise access.AccessError(msg) from error
         package: Any = kubernetes
         configuration = package.client.Configuration()
         configuration.proxy = None  # that of the environment, without a look at NO_PROXY

@@ -180,7 +180,11 @@ def test_a_kubeconfig_of_nothing_but_brackets_is_an_error(files: Path) -> None:
         current_context(path)
 
 
-def test_the_kubeconfig_that_is_missing_is_named(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_kubeconfig_or_package_is_named(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(files, cluster={}, user={"token": "t"})
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    with pytest.raises(AccessError, match="run it as a pod, without --kubeconfig"):
+        Kubeconfig(path=path).load()
     monkeypatch.setenv("KUBECONFIG", str(files / "missing"))
     with pytest.raises(AccessError, match="missing does not exist; name a file that does, or set KUBECONFIG"):
         Kubeconfig(context="hub").load()

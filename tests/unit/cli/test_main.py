@@ -48,6 +48,8 @@ def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(capsys: pytest.C
         (["-o", "json", "init", "x"], "gitops-dsf init has no option -o"),
         (["-o", "json", "valdate"], "there is no verb valdate; did you mean validate?"),
         (["--zzz", "validate"], "has no option --zzz"),
+        (["-o", "json", "scorer", "chek", "http://a"], "invalid choice: 'chek'"),
+        (["backtest", "--history", "x", "--journal", "x"], "write --advise, too"),
     ],
 )
 def test_wrong_usage_is_2_and_names_the_nearest_word(
