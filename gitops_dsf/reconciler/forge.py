@@ -33,7 +33,7 @@ async def send(method: str, url: str, *, sign: Sign, body: bytes | None, credent
                 client,
                 client.stream(method, url, content=body) as response,
             ):
-                content = bytes(await answers.read(response, limit=ANSWER_BYTES))
+                content = await answers.read(response, limit=ANSWER_BYTES)
     except CallFault as error:
         raise ForgeError(credentials.cleaned(hide(str(error), token))) from error
     if not response.is_success:

@@ -170,7 +170,7 @@ class Fetcher:
                     lane.stream("POST", url, headers=headers, content=body) as response,
                 ):
                     if response.is_success:
-                        return bytes(await answers.read(response, limit=ANSWER_BYTES))
+                        return await answers.read(response, limit=ANSWER_BYTES)
                     raise TokenError(
                         f"{display(url)} answers {response.status_code}",
                         retry_after=retry_after(response.headers, now=time.time()),
@@ -195,7 +195,7 @@ class Fetcher:
             raise _RefusedError("Status", f"{display(url)} answers {status} {words}".rstrip(), status=status)
         body = await answers.read(response, limit=self._limits.answer_bytes)
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return Page(url=url, media=media, body=bytes(body))
+        return Page(url=url, media=media, body=body)
 
 
 def _missing(fault: Fault, shown: Shown) -> str:

@@ -128,6 +128,6 @@ def token_server(transport: Transport) -> AskTokenServer:
         if not answer.ok:
             told, refused = refusal(answer, url=url), answer.status in _REFUSED
             raise TokenError(str(told), retry_after=told.retry_after, client_refused=refused)
-        return bytes(answer.body)
+        return answer.body
 
     return ask

@@ -27,7 +27,7 @@ SCORES_PART: Final = 4
 CHUNK: Final = 256 << 10
 """Bytes per read and write: each costs about 50 Python calls. A connection holds up to five of them."""
 
-Body = bytes | bytearray | memoryview
+Body = bytes | memoryview
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +63,18 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A status and the whole body. The body of an error is cut at ERROR_BODY_LIMIT."""
+    """A status and the whole body, as it arrived. That of an error is cut at ERROR_BODY_LIMIT."""
 
     status: int
-    body: bytearray
+    chunks: list[bytes]
     location: str = ""
     """Where a redirect points to."""
     retry_after: float | None = None
     """Seconds that the peer asks us to wait."""
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.chunks)
 
     @property
     def ok(self) -> bool:
@@ -140,7 +144,7 @@ class Transport:
                 most = min(most, call.most_bytes)
             limit = most if good else ERROR_BODY_LIMIT
             try:
-                body = await answers.read(response, limit=limit, cut=not good, on_bytes=call.on_bytes)
+                chunks = await answers.chunks(response, limit=limit, cut=not good, on_bytes=call.on_bytes)
             except TooLargeError as error:
                 if call.most_bytes is not None:
                     raise
@@ -148,7 +152,7 @@ class Transport:
                 raise TooLargeError(f"{error} ({part}--max-answer-bytes)") from error
             return Answer(
                 status=response.status_code,
-                body=body,
+                chunks=chunks,
                 location=response.headers.get("location", ""),
                 retry_after=retry_after(response.headers, now=self._wall()),
             )

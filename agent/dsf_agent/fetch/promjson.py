@@ -3,6 +3,7 @@ overview). A matrix is not decoded, but checked in pieces. Samples of a vector b
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -83,19 +84,26 @@ def error_of(body: bytes | bytearray) -> tuple[Reason, str] | None:
     return _error_in(document)
 
 
-async def read(body: bytearray, *, where: str) -> Series:
-    """The series of an answer, as slices of the body. ``where`` names the query. Raises AgentError."""
-    if len(body) > PIECE:
-        series = await in_pieces(body, where=where)
+async def read(chunks: list[bytes], *, where: str) -> Series:
+    """The series of an answer. Each chunk is dropped when it was read. ``where`` names the query. Raises
+    AgentError.
+    """
+    size = sum(map(len, chunks))
+    if size > PIECE:
+        series = await in_pieces(chunks, where=where)
         if series is not None:
             return series
-        if body.count(b"{") > MAX_OBJECTS:
-            msg = f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces"
-            raise AgentError(msg, reason=Reason.TOO_LARGE)
+    body = bytearray()
+    for index, chunk in enumerate(chunks):
+        body += chunk
+        chunks[index] = b""
+    if size > PIECE and body.count(b"{") > MAX_OBJECTS:
+        msg = f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces"
+        raise AgentError(msg, reason=Reason.TOO_LARGE)
     try:
         document = _DOCUMENT.decode(_utf8(body))
         data = _good(document, where=where)
-        return await _whole(data, document=document, size=len(body), where=where)
+        return await _whole(data, document=document, size=size, where=where)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _invalid(where, error, body) from error
 
@@ -143,33 +151,48 @@ _SEAM: Final = b'},{"metric":'
 _HEAD_LIMIT: Final = 512
 
 
-async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Series | None:
-    """The series of a large matrix, checked in pieces; None: decode it as a whole. A seam cannot occur in a
-    JSON string, where quotes are escaped. If it is nested deeper, the piece is no valid JSON.
+async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> Series | None:
+    """The series of a large matrix, checked in pieces of some chunks. None, and ``chunks`` has all bytes:
+    decode it as a whole. A seam cannot occur in a JSON string, where quotes are escaped. If it is nested
+    deeper, the piece is no valid JSON.
     """
-    at = body.find(_RESULT, 0, _HEAD_LIMIT)
-    if at < 0:
-        return None
-    start = first = at + len(_RESULT)
-    view, count, parts = memoryview(body), 0, list[Body]()
+    size, count, parts = sum(map(len, chunks)), 0, list[Body]()
+    waiting, head, text = deque(chunks), b"", b""
+    chunks.clear()
     try:
-        while (seam := body.find(_SEAM, start + piece)) >= 0:
-            count += len(_ROWS.decode(_utf8(b"".join((b"[", view[start : seam + 1], b"]")))))
-            parts.append(view[start : seam + 1])
-            start = seam + 2
+        while waiting:
+            taken, room = [text], piece
+            while waiting and room > 0:
+                taken.append(waiting.popleft())
+                room -= len(taken[-1])
+            text = b"".join(taken)
+            if not head:
+                start = text.find(_RESULT, 0, _HEAD_LIMIT) + len(_RESULT)
+                head, text = text[:start], text[start:]
+            seam = text.rfind(_SEAM) if head.endswith(_RESULT) else -1
+            if seam < 0:
+                break
+            rows = b"".join((b"[", memoryview(text)[: seam + 1], b"]"))
+            count += len(_ROWS.decode(_utf8(rows)))
+            parts.append(memoryview(rows)[1:-1])
+            text = text[seam + 2 :]
             await asyncio.sleep(0)
-        if start == first:
-            return None
-        # The last piece has the rest of the document: status, type, warnings, and that nothing follows it.
-        document = _DOCUMENT.decode(_utf8(b"".join((view[:first], view[start:]))))
-        data = _good(document, where=where)
-        count += len(_ROWS.decode(data.result))
+        if parts and not waiting:
+            # The last piece has the rest of the document: status, type, warnings, and that nothing follows.
+            document = _DOCUMENT.decode(_utf8(head + text))
+            data = _good(document, where=where)
+            count += len(_ROWS.decode(data.result))
+            if data.result_type == "matrix":
+                parts.append(memoryview(text)[: len(memoryview(data.result)) - 2])
+                return Series(parts=tuple(parts), count=count, size=size, warnings=_warnings(document))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if data.result_type != "matrix":
-        return None
-    parts.append(view[start : start + len(memoryview(data.result)) - 2])
-    return Series(parts=tuple(parts), count=count, size=len(body), warnings=_warnings(document))
+        pass
+    chunks.append(head)
+    for index, part in enumerate(parts):
+        chunks += [bytes(part), b","]
+        parts[index] = b""
+    chunks += [text, *waiting]
+    return None
 
 
 def _good(document: _Document, *, where: str) -> _Data:
@@ -205,7 +228,7 @@ def _utf8(text: bytes | bytearray) -> bytes | bytearray:
 
 
 def _invalid(where: str, error: Exception, body: bytearray) -> AgentError:
-    words = excerpt(body[:200])
+    words = excerpt(bytes(body[:200]))
     msg = (
         f"{where} did not answer as the Prometheus API does: {excerpt(str(error))}; it begins with {words!r}"
     )

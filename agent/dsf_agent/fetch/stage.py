@@ -122,7 +122,7 @@ class Fetch:
         answer = await self._endpoint.call(self._call(index, now=now))
         if not answer.ok:
             raise self._refused(answer, index=index)
-        return await promjson.read(answer.body, where=self._where(index))
+        return await promjson.read(answer.chunks, where=self._where(index))
 
     def _call(self, index: int, *, now: float) -> Call:
         scorer = self._scorer

@@ -105,7 +105,7 @@ _ROWS: Final = msgspec.json.Decoder(_Rows)
 _ROW: Final = msgspec.json.Decoder(_Row)
 
 
-async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
+async def read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
     """Decodes an answer. Raises AgentError with INVALID_BODY, or TOO_LARGE for too many or too long ones."""
     await asyncio.sleep(0)
     _limit(body, b"{", MOST_OBJECTS, where=where, most=label_sets.most_results)
@@ -116,13 +116,13 @@ async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results
     return found
 
 
-def _limit(body: bytearray, mark: bytes, times: int, *, where: str, most: int) -> None:
+def _limit(body: bytes, mark: bytes, times: int, *, where: str, most: int) -> None:
     if body.count(mark) > most * times:
         msg = f"{where} answered with more than {most} results, or with far more labels than are used"
         raise AgentError(msg, reason=Reason.TOO_LARGE)
 
 
-async def _read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
+async def _read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
     try:
         return await _together(_ROWS.decode(body).results, label_sets=label_sets)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -141,7 +141,7 @@ async def _together(rows: Sequence[_Row], *, label_sets: LabelSets) -> Results:
     return found
 
 
-def _elements(body: bytearray, *, where: str) -> Iterable[msgspec.Raw]:
+def _elements(body: bytes, *, where: str) -> Iterable[msgspec.Raw]:
     """The results, not decoded if the body is JSON; else with NaN, Infinity and half surrogate pairs."""
     try:
         try:

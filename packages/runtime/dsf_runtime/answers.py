@@ -118,7 +118,9 @@ def check_coding(coding: str | None) -> None:
 
 
 class Body:
-    """The content of an answer while it arrives, at most ``limit`` bytes. A longer one is cut if ``cut``."""
+    """The content of an answer while it arrives, at most ``limit`` bytes. A longer one is cut if ``cut``. It
+    stays in its chunks, because memory that grows is copied again and again.
+    """
 
     def __init__(self, headers: Mapping[str, str], *, limit: int, cut: bool = False) -> None:
         """Raises CodingError, and TooLargeError if the announced length is above the limit."""
@@ -126,34 +128,37 @@ class Body:
         length = headers.get("Content-Length", "")
         if length.isascii() and length.isdigit() and int(length) > limit and not cut:
             raise TooLargeError(f"announces {int(length)} bytes, more than the limit of {limit} bytes")
-        self.content = bytearray()
-        self._limit, self._cut, self.chunks = limit, cut, 0
+        self.chunks: list[bytes] = []
+        self.size = 0
+        self._limit, self._cut = limit, cut
 
     def add(self, chunk: bytes) -> bool:
         """Takes a chunk. Returns whether the rest is cut. Raises TooLargeError and ExcessError."""
-        self.chunks += 1
-        content, limit = self.content, self._limit
-        if len(content) + len(chunk) > limit:
-            if not self._cut:
-                raise TooLargeError(f"sends more than the limit of {limit} bytes")
-            content += chunk[: limit - len(content)]
-            return True
-        content += chunk
-        if self.chunks > FREE_CHUNKS + len(content) // CHUNK_BYTES:
+        room = self._limit - self.size
+        if len(chunk) > room and not self._cut:
+            raise TooLargeError(f"sends more than the limit of {self._limit} bytes")
+        self.chunks.append(chunk[:room])
+        self.size += len(self.chunks[-1])
+        if len(self.chunks) > FREE_CHUNKS + self.size // CHUNK_BYTES:
             raise ExcessError(
-                f"sends {self.chunks} chunks for {len(content)} bytes; let it collect its answer before it"
+                f"sends {len(self.chunks)} chunks for {self.size} bytes; let it collect its answer before it"
                 " writes"
             )
-        return False
+        return len(chunk) > room
 
 
-async def read(
+async def read(response: httpx.Response, *, limit: int) -> bytes:
+    """The whole content of an answer; as ``chunks``."""
+    return b"".join(await chunks(response, limit=limit))
+
+
+async def chunks(
     response: httpx.Response,
     *,
     limit: int,
     cut: bool = False,
     on_bytes: Callable[[int], None] = lambda _size: None,
-) -> bytearray:
+) -> list[bytes]:
     """Reads at most ``limit`` bytes of content, see Body. Raises TooLargeError, ExcessError, CodingError, the
     errors of httpx, and what ``on_bytes`` raises for the size of a piece.
     """
@@ -165,6 +170,6 @@ async def read(
         if body.add(chunk):
             break
         on_bytes(len(chunk))
-        if body.chunks % TURN == 0:
+        if len(body.chunks) % TURN == 0:
             await asyncio.sleep(0)
-    return body.content
+    return body.chunks

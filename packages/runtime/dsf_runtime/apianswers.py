@@ -39,7 +39,7 @@ class ApiError(Exception):
 
 
 def refusal(
-    what: str, access: Access, response: httpx.Response, content: bytes | bytearray | None, *, now: float
+    what: str, access: Access, response: httpx.Response, content: bytes | None, *, now: float
 ) -> ApiError:
     """The error for an error status. ``now``: the server's time."""
     try:
@@ -67,7 +67,7 @@ def encoded(body: object, *, content_type: str, accept: str = JSON) -> tuple[dic
     return {"Accept": accept, "Content-Type": content_type}, content
 
 
-def whole(what: str, answer: bytearray | None) -> bytes:
+def whole(what: str, answer: bytes | None) -> bytes:
     """The answer to a request. None stands for one of more than ANSWER_BYTES. Raises ApiError."""
     if answer is None:
         raise ApiError(
@@ -123,7 +123,7 @@ class Paging:
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
         self._limit = max(1, self._limit // 4)
 
-    def arrived(self, content: bytearray, *, more: str | None = None) -> None:
+    def arrived(self, content: bytes, *, more: str | None = None) -> None:
         """A page is there. One that is not the last has as many objects as were asked for. ``more`` is its
         continue token, if the caller has decoded it.
         """
@@ -160,7 +160,7 @@ class _Ends(msgspec.Struct, frozen=True):
     metadata: ListMetadata
 
 
-def _more(content: bytearray) -> str:
+def _more(content: bytes) -> str:
     """The continue token of a page; empty on the last one, and if this is no page. It is after the items of
     custom resources, and before those of typed lists; else the whole page is read.
     """

@@ -149,7 +149,7 @@ class ApiServer:
             del content
         return metadata.resource_version
 
-    async def page(self, path: str, paging: Paging, *, accept: str = JSON) -> bytearray | None:
+    async def page(self, path: str, paging: Paging, *, accept: str = JSON) -> bytes | None:
         """The next page of a list, not decoded; None if it is too large. Raises ApiError."""
         headers = {"Accept": accept}
         return await self._send("GET", path, params=paging.params(), headers=headers, most=paging.most)
@@ -200,7 +200,7 @@ class ApiServer:
         most: int,
         content: bytes | None = None,
         seconds: float | None = None,
-    ) -> bytearray | None:
+    ) -> bytes | None:
         """The body of the answer, None if it is larger than ``most``; after a 401 once more. ``seconds``
         limits each attempt as a whole, else each step of it. Raises ApiError unless the status is 2xx.
         """
@@ -271,7 +271,7 @@ def _event(what: str, line: bytes) -> WatchEvent:
         raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error
 
 
-async def _body(response: httpx.Response, *, most: int) -> bytearray | None:
+async def _body(response: httpx.Response, *, most: int) -> bytes | None:
     """The body, or None if it is larger than ``most``; then the rest is not read."""
     try:
         return await answers.read(response, limit=most)
@@ -279,7 +279,7 @@ async def _body(response: httpx.Response, *, most: int) -> bytearray | None:
         return None
 
 
-async def _take(path: str, content: bytearray, take: Callable[[msgspec.Raw], None]) -> ListMetadata:
+async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) -> ListMetadata:
     """Calls ``take`` with every item of a page. Returns its metadata."""
     try:
         listing = msgspec.json.decode(content, type=ListPage)

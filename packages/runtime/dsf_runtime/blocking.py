@@ -93,7 +93,7 @@ class BlockingApiServer:
             self._started(lambda: self._whole(method, path, params=params, headers=headers, content=content))
         )
 
-    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[bytearray]:
+    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[bytes]:
         """Yields the pages of a list, not decoded. The next one is requested before the caller works on this
         one. Raises ApiError; status 410 means that the list must be read again.
         """
@@ -103,7 +103,7 @@ class BlockingApiServer:
             if event == SENT:
                 sent.set()
 
-        def call() -> bytearray | None:
+        def call() -> bytes | None:
             params = paging.params()
             return self._send("GET", path, params=params, headers=headers, most=paging.most, trace=traced)
 
@@ -135,7 +135,7 @@ class BlockingApiServer:
         most: int,
         content: bytes | None = None,
         trace: Callable[[str, Mapping[str, Any]], None] | None = None,
-    ) -> bytearray | None:
+    ) -> bytes | None:
         """The body of the answer, None if it is larger than ``most``. Raises ApiError unless it is 2xx."""
         what, renewed, busy = f"{method} {path}", False, 0
         while True:
@@ -227,11 +227,11 @@ class BlockingApiServer:
         return call.result()
 
 
-def _body(response: httpx.Response, *, most: int) -> bytearray | None:
+def _body(response: httpx.Response, *, most: int) -> bytes | None:
     try:
         body = answers.Body(response.headers, limit=most)
         for chunk in response.iter_raw():
             body.add(chunk)
     except answers.TooLargeError:
         return None
-    return body.content
+    return b"".join(body.chunks)

@@ -122,10 +122,10 @@ def display(url: str) -> str:
     return printable(plain, most=URL_LIMIT)
 
 
-def excerpt(data: bytes | bytearray | str) -> str:
+def excerpt(data: bytes | str) -> str:
     """A peer's text for a message: one line, printable, at most TEXT_LIMIT characters."""
     start = data[: TEXT_LIMIT * 4]
-    text = start if isinstance(start, str) else bytes(start).decode("utf-8", "replace")
+    text = start if isinstance(start, str) else start.decode("utf-8", "replace")
     return printable(" ".join(text.split()), most=TEXT_LIMIT)
 
 

@@ -40,8 +40,8 @@ ERRORS = (AgentError, CallFault, ExcessError, CodingError, ApiError)
 """An error that is alive has its traceback, and so all that the functions in it had in memory."""
 
 
-class Buffer(bytearray):
-    """What answers are read into. Unlike a bytearray it can have weak references."""
+class Chunks(list[bytes]):
+    """What answers are read into. Unlike a list it can have weak references."""
 
 
 ANSWERS: dict[str, Reply | Fault] = {
@@ -55,15 +55,16 @@ ANSWERS: dict[str, Reply | Fault] = {
 
 async def _assert_nothing_is_left(call: Callable[[], Awaitable[None]]) -> None:
     """After calls that failed, and without a garbage collection."""
-    buffers: list[weakref.ref[bytearray]] = []
+    read: list[weakref.ref[Chunks]] = []
 
-    def buffer() -> bytearray:
-        found = Buffer()
-        buffers.append(weakref.ref(found))
-        return found
+    class Body(answers.Body):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            self.chunks = found = Chunks()
+            read.append(weakref.ref(found))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(answers, "bytearray", buffer, raising=False)
+        patch.setattr(answers, "Body", Body)
         gc.collect()
         gc.disable()
         try:
@@ -72,8 +73,8 @@ async def _assert_nothing_is_left(call: Callable[[], Awaitable[None]]) -> None:
             # What the loop still has to call holds the last results.
             for _ in range(3):
                 await asyncio.sleep(0)
-            assert buffers
-            assert [len(found) for one in buffers if (found := one()) is not None] == []
+            assert read
+            assert [len(found) for one in read if (found := one()) is not None] == []
             assert [one for one in gc.get_objects() if isinstance(one, Series)] == []
             assert [one for one in gc.get_objects() if isinstance(one, ERRORS) and one.__traceback__] == []
         finally:

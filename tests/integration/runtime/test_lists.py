@@ -69,7 +69,7 @@ class Some(msgspec.Struct):
     items: list[Thing]
 
 
-def names(page: bytearray) -> list[str]:
+def names(page: bytes) -> list[str]:
     return [item.metadata.name for item in msgspec.json.decode(page, type=Some).items]
 
 

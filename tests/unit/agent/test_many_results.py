@@ -15,15 +15,15 @@ def _label_sets() -> LabelSets:
     return LabelSets(template="${node}", cluster="c1", score_name="s1")
 
 
-def _body(rows: Iterable[object], *, separators: tuple[str, str] = (",", ":")) -> bytearray:
-    return bytearray(json.dumps({"results": list(rows)}, separators=separators).encode())
+def _body(rows: Iterable[object], *, separators: tuple[str, str] = (",", ":")) -> bytes:
+    return json.dumps({"results": list(rows)}, separators=separators).encode()
 
 
 def _row(node: int, *, pod: int = 0, score: float = 1.5) -> dict[str, object]:
     return {"metric": {"node": f"n{node:07d}", "pod": f"p{pod}"}, "score": score}
 
 
-async def _read(body: bytearray, *, most: int = MAX_RESULTS) -> Results:
+async def _read(body: bytes, *, most: int = MAX_RESULTS) -> Results:
     label_sets = _label_sets()
     label_sets.most_results = most
     return await results.read(body, where="api", label_sets=label_sets)
@@ -40,7 +40,7 @@ async def test_more_results_than_an_agent_reads_are_refused() -> None:
 @pytest.mark.parametrize("element", [b"0", b"{}", b'{"a":{}}', b"[]"])
 async def test_an_answer_of_millions_of_values_is_refused_before_it_is_decoded(element: bytes) -> None:
     """In memory each would need far more than in the answer."""
-    body = bytearray(b'{"results":[' + b",".join([element] * 2_000_000) + b"]}")
+    body = b'{"results":[' + b",".join([element] * 2_000_000) + b"]}"
     with pytest.raises(AgentError) as caught:
         await _read(body)
     assert caught.value.reason is Reason.TOO_LARGE
@@ -82,5 +82,5 @@ async def test_a_large_answer_in_any_formatting_is_read(name: str) -> None:
 )
 async def test_other_texts_are_refused(body: bytes) -> None:
     with pytest.raises(AgentError) as caught:
-        await _read(bytearray(body))
+        await _read(body)
     assert caught.value.reason is Reason.INVALID_BODY

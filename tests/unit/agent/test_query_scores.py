@@ -42,7 +42,7 @@ async def _score(series: Series) -> Results:
 
 async def _fetched(result: object, *, kind: str) -> Series:
     body = json.dumps({"status": "success", "data": {"resultType": kind, "result": result}}).encode()
-    return await promjson.read(bytearray(body), where="query")
+    return await promjson.read([body], where="query")
 
 
 async def test_the_value_of_each_series_is_its_score() -> None:
@@ -129,7 +129,7 @@ def test_it_scores_as_an_api_that_gives_back_the_values(
 ) -> None:
     found = list(rows)
     series = [{"metric": labels, "values": [[1, repr(value)]]} for labels, value in found]
-    body = bytearray(_compact({"results": [{"metric": labels, "score": value} for labels, value in found]}))
+    body = _compact({"results": [{"metric": labels, "score": value} for labels, value in found]})
 
     async def both() -> tuple[Results, Results]:
         with pytest.MonkeyPatch.context() as patch:
@@ -143,8 +143,12 @@ def test_it_scores_as_an_api_that_gives_back_the_values(
     assert by_query.dropped == by_api.dropped
 
 
+def _chunks(body: bytes, size: int = promjson.PIECE // 4) -> list[bytes]:
+    return [body[start : start + size] for start in range(0, len(body), size)]
+
+
 def _read(body: bytes) -> Series:
-    return asyncio.run(promjson.read(bytearray(body), where="query"))
+    return asyncio.run(promjson.read(_chunks(body), where="query"))
 
 
 def _data(series: Series) -> Any:
@@ -171,15 +175,15 @@ def _large(count: int = 4000, **labels: str) -> list[dict[str, Any]]:
 )
 def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None:
     result = _large()
-    body = bytearray(_answer(result, **more))
-    before = bytes(body)
-    series = asyncio.run(promjson.read(body, where="query"))
-    assert len(body) > 3 * promjson.PIECE / 2
+    chunks = _chunks(_answer(result, **more))
+    assert len(chunks) > 6
+    series = asyncio.run(promjson.in_pieces(list(chunks), where="query"))
+    assert series is not None, "the quick way was taken"
     assert _data(series) == result
     assert series.count == len(result)
-    assert len(series.parts) == 3
-    assert bytes(body) == before
-    assert asyncio.run(promjson.in_pieces(body, where="query")) == series, "the quick way was taken"
+    assert len(series.parts) == 4
+    assert asyncio.run(promjson.read(chunks, where="query")) == series
+    assert chunks == []
     assert list(series.warnings) == [*more.get("warnings", []), *more.get("infos", [])]  # type: ignore[call-overload]
 
 
@@ -234,13 +238,14 @@ SERIES = st.lists(
 )
 
 
-@given(SERIES, st.integers(1, 60))
+@given(SERIES, st.integers(1, 60), st.integers(1, 60))
 @settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> None:
+def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int, size: int) -> None:
     body = _answer(result)
-    whole = _read(body)
-    pieces = asyncio.run(promjson.in_pieces(bytearray(body), where="query", piece=piece))
-    assert _data(whole) == result
+    chunks = _chunks(body, size)
+    pieces = asyncio.run(promjson.in_pieces(chunks, where="query", piece=piece))
+    assert _data(_read(body)) == result
+    assert b"".join(chunks) == (body if pieces is None else b"")
     assert pieces is None or (_data(pieces) == result and pieces.count == len(result))
 
 
@@ -276,5 +281,5 @@ async def test_a_vector_of_any_number_of_samples_does_not_fill_the_memory() -> N
     samples = b",".join([b'{"metric":{},"value":[1,"1"]}'] * (promjson.MAX_OBJECTS // 2 + 1))
     body = b'{"status":"success","data":{"resultType":"vector","result":[%b]}}' % samples
     with pytest.raises(AgentError, match="more than 200000 series") as caught:
-        await promjson.read(bytearray(body), where="source")
+        await promjson.read([body], where="source")
     assert caught.value.reason is Reason.TOO_LARGE

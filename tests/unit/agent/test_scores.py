@@ -131,9 +131,7 @@ async def test_the_first_invalid_result_is_named_by_its_index(bad: str) -> None:
         f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}'
         for number in range(2 * results.BATCH)
     )
-    read = await results.read(
-        bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets()
-    )
+    read = await results.read(f'{{"results": [{rows}]}}'.encode(), where="api", label_sets=_label_sets())
     assert (len(read.scores), read.dropped.total()) == (2 * results.BATCH - 2, 2)
     assert read.first_fault.startswith(f"result {results.BATCH + 50}: ")
 
@@ -149,10 +147,8 @@ async def test_cached_label_sets_do_not_change_results(
     for answer in answers:
         rows = [{"metric": metric, "score": score} for metric, score in answer]
         body = json.dumps({"results": rows}, ensure_ascii=len(rows) % 2 == 0).encode()
-        again = await results.read(bytearray(body), where="api", label_sets=remembering)
-        assert again == await results.read(
-            bytearray(body), where="api", label_sets=_label_sets("${node};${pod}")
-        )
+        again = await results.read(body, where="api", label_sets=remembering)
+        assert again == await results.read(body, where="api", label_sets=_label_sets("${node};${pod}"))
         assert [one.item for one in again.label_sets] == [
             f"{metric.get('node', '')};{metric.get('pod', '')}" for metric, _ in answer
         ]
