@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, TypedDict
 
 import msgspec
 
 from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.log import LogOutput
+from gitops_dsf.cli.report import Finding
 from gitops_dsf.cli.simulate import ExplainOutput, PacedOutput, PlacementOutput, SimulateOutput
 from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.base import Schema
@@ -21,7 +22,7 @@ from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, FILE, bundle, editor_schemas, summaries_schema
 from gitops_dsf.sync.locks import LockResult
 from gitops_dsf.views.doctor.facts import DoctorOutput
-from gitops_dsf.views.preview.build import ErrorFinding, Preview
+from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.build import StatusOutput
 
@@ -69,12 +70,6 @@ def _holds(target: Path, content: bytes) -> bool:
 
 def _json(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-
-
-class Finding(ErrorFinding, frozen=True, kw_only=True):
-    """A finding of `validate`."""
-
-    severity: Literal["error", "warning", "notice"]
 
 
 class CheckFinding(TypedDict):
