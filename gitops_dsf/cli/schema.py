@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 import msgspec
 
+from dsf_scorer.conformance.exchange import Report
 from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.log import LogOutput
@@ -72,29 +73,13 @@ def _json(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-class CheckFinding(TypedDict):
-    check: str
-    severity: str
-    message: str
-    hint: str
-
-
-class CheckOutput(TypedDict):
-    """The output of `scorer check`."""
-
-    url: str
-    errors: int
-    warnings: int
-    findings: list[CheckFinding]
-
-
 _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "backtest": (BacktestResult,),
     "diff": (Preview,),
     "doctor": (DoctorOutput,),
     "explain": (ExplainOutput, PlacementOutput),
     "log": (LogOutput,),
-    "scorer-check": (CheckOutput,),
+    "scorer-check": (Report,),
     "simulate": (SimulateOutput, PacedOutput),
     "status": (StatusOutput,),
     "sync": (list[LockResult],),
