@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import DEFAULT_DAYS
 from gitops_dsf.cli.terminal import json_text, table
@@ -21,6 +23,13 @@ from gitops_dsf.wording import names_text, prioritizer_text
 DAY_SECONDS: Final = 86_400
 MOST_NAMED: Final = 3
 MOST_SCORES: Final = 20
+
+
+class LogOutput(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The output of `log`."""
+
+    records: Sequence[Record]
+    skipped: Sequence[str]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         last = _last(records) if args.application is not None else []
         shown = [record for record in records if start <= record.time.timestamp() <= end]
     if args.output == "json":
-        sys.stdout.write(json_text({"records": shown, "skipped": list(found.bad)}))
+        sys.stdout.write(json_text(LogOutput(records=shown, skipped=found.bad)))
         return 0
     explained = "\n".join(map(explained_text, last))
     if args.at is not None:

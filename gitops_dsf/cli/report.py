@@ -1,19 +1,21 @@
 """Formats diagnostics as text, JSON, GitHub annotations or SARIF, and reads what a code means."""
 
-import json
 import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from dsf_wire.text import printable, printable_json
+from msgspec import Struct
+
+from dsf_wire.text import printable
 from gitops_dsf import __version__
+from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.packagedata import packaged
@@ -98,13 +100,24 @@ def _printable(item: Diagnostic) -> Diagnostic:
     return replace(item, message=message, hint=hint, position=replace(item.position, file=file))
 
 
+class Finding(Struct, frozen=True, kw_only=True):
+    """A finding of `validate`. Line and column count from 1."""
+
+    code: str
+    severity: Severity
+    message: str
+    hint: str
+    file: str
+    line: int
+    column: int
+
+
 def _json(diagnostics: Sequence[Diagnostic]) -> str:
-    plain = []
-    for item in diagnostics:
-        text = {"code": item.code, "severity": str(item.severity), "message": item.message, "hint": item.hint}
-        place = item.position
-        plain.append({**text, "file": place.file, "line": place.line, "column": place.column})
-    return printable_json(json.dumps(plain, indent=2, ensure_ascii=False)) + "\n"
+    found = (
+        Finding(code=it.code, severity=it.severity, message=it.message, hint=it.hint, **asdict(it.position))
+        for it in diagnostics
+    )
+    return json_text(list(found))
 
 
 def _github(diagnostics: Sequence[Diagnostic]) -> str:
@@ -132,8 +145,7 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
     results = [_result(item, index[item.code]) for item in diagnostics]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    log = {"$schema": schema, "version": "2.1.0", "runs": [run]}
-    return printable_json(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
+    return json_text({"$schema": schema, "version": "2.1.0", "runs": [run]})
 
 
 def _level(severity: Severity) -> str:

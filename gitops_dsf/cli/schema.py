@@ -7,28 +7,25 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, NotRequired, TypedDict
+from typing import Any, Final
 
 import msgspec
 
+from dsf_scorer.conformance.exchange import Report
 from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.hub.snapshot import HubSource
-from gitops_dsf.journal.record import Record
+from gitops_dsf.cli.log import LogOutput
+from gitops_dsf.cli.report import Finding
+from gitops_dsf.cli.simulate import ExplainOutput, PacedOutput, PlacementOutput, SimulateOutput
 from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.base import Schema
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, FILE, bundle, editor_schemas, summaries_schema
-from gitops_dsf.simulator import Explanation
-from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.sync.locks import LockResult
 from gitops_dsf.views.doctor.facts import DoctorOutput
-from gitops_dsf.views.preview.build import ErrorFinding, Preview
-from gitops_dsf.views.preview.maintenance import WindowView
-from gitops_dsf.views.preview.paced import PacedMove, Wave, WishedMove
+from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.build import StatusOutput
-from gitops_dsf.views.status.queue import QueueView
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,78 +73,13 @@ def _json(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-class Finding(ErrorFinding, frozen=True, kw_only=True):
-    """A finding of `validate`."""
-
-    severity: Literal["error", "warning", "notice"]
-
-
-class SimulateOutput(TypedDict):
-    """The output of `simulate`."""
-
-    hub: HubSource
-    filtersOnly: bool
-    placements: list[VerdictData]
-
-
-class PacedOutput(TypedDict):
-    """The output of `simulate --paced`."""
-
-    hub: HubSource
-    underWay: list[PacedMove]
-    waves: list[Wave]
-    maintenance: NotRequired[list[WindowView]]
-
-
-class LogOutput(TypedDict):
-    """The output of `log`."""
-
-    records: list[Record]
-    skipped: list[str]
-
-
-class CheckFinding(TypedDict):
-    check: str
-    severity: str
-    message: str
-    hint: str
-
-
-class CheckOutput(TypedDict):
-    """The output of `scorer check`."""
-
-    url: str
-    errors: int
-    warnings: int
-    findings: list[CheckFinding]
-
-
-class PacedPlacement(TypedDict):
-    """What `explain` says of a paced Placement."""
-
-    move: WishedMove | None
-    """Where OCM would move it by the written weights; None if nowhere, or without scores."""
-    queue: QueueView | None
-
-
-class PlacementOutput(SimulateOutput):
-    """The output of `explain` for a Placement."""
-
-    paced: NotRequired[PacedPlacement]
-
-
-_EXPLAINED: Final = [(each.name, each.type) for each in msgspec.structs.fields(Explanation)]
-ExplainOutput = msgspec.defstruct(
-    "ExplainOutput", [("hub", HubSource), ("filters_only", bool), *_EXPLAINED], rename="camel"
-)
-
 _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "backtest": (BacktestResult,),
     "diff": (Preview,),
     "doctor": (DoctorOutput,),
     "explain": (ExplainOutput, PlacementOutput),
     "log": (LogOutput,),
-    "scorer-check": (CheckOutput,),
+    "scorer-check": (Report,),
     "simulate": (SimulateOutput, PacedOutput),
     "status": (StatusOutput,),
     "sync": (list[LockResult],),

@@ -3,9 +3,10 @@
 import argparse
 import difflib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Final
 
 import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
@@ -13,8 +14,9 @@ from gitops_dsf.cli.status_text import queue_lines
 from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.cli.verdict_text import explanation_text, placement_text, verdict_text, what_would_flip
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.snapshot import HubData
-from gitops_dsf.simulator import Verdict, explain, simulate
+from gitops_dsf.hub.snapshot import HubData, HubSource
+from gitops_dsf.simulator import Explanation, Verdict, explain, simulate
+from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.views.preview.fleet import (
     FleetVersion,
     hub_state,
@@ -22,13 +24,57 @@ from gitops_dsf.views.preview.fleet import (
     stored_moves,
     typed_placements,
 )
-from gitops_dsf.views.preview.maintenance import open_windows, window_text
-from gitops_dsf.views.preview.paced import is_paced, move_text, paced_waves, wave_lines, wished_move
-from gitops_dsf.views.status.queue import queue_view
+from gitops_dsf.views.preview.maintenance import WindowView, open_windows, window_text
+from gitops_dsf.views.preview.paced import (
+    PacedMove,
+    Wave,
+    WishedMove,
+    is_paced,
+    move_text,
+    paced_waves,
+    wave_lines,
+    wished_move,
+)
+from gitops_dsf.views.status.queue import QueueView, queue_view
 from gitops_dsf.wording import names_text, plural
 
-if TYPE_CHECKING:
-    from gitops_dsf.cli.schema import PacedPlacement
+
+class SimulateOutput(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The output of `simulate`."""
+
+    hub: HubSource
+    filters_only: bool
+    placements: tuple[VerdictData, ...]
+
+
+class PacedOutput(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The output of `simulate --paced`."""
+
+    hub: HubSource
+    under_way: tuple[PacedMove, ...]
+    waves: tuple[Wave, ...]
+    maintenance: tuple[WindowView, ...] | UnsetType = UNSET
+
+
+class PacedPlacement(Struct, frozen=True, kw_only=True):
+    """What `explain` says of a paced Placement."""
+
+    move: WishedMove | None
+    """Where OCM would move it by the written weights; None if nowhere, or without scores."""
+    queue: QueueView | None
+
+
+class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
+    """The output of `explain` for a Placement."""
+
+    paced: PacedPlacement | UnsetType = UNSET
+
+
+_EXPLAINED: Final = [(each.name, each.type) for each in msgspec.structs.fields(Explanation)]
+# A class would have the fields of Explanation first.
+ExplainOutput = msgspec.defstruct(
+    "ExplainOutput", [("hub", HubSource), ("filters_only", bool), *_EXPLAINED], rename="camel", frozen=True
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,7 +89,9 @@ def run(args: argparse.Namespace) -> int:
     state = hub_state(fleet, data.snapshot, only=frozenset(keys))
     verdicts = [simulate(state, key, data.now) for key in keys]
     if args.output == "json":
-        sys.stdout.write(json_text(_verdicts(verdicts, data)))
+        placements = tuple(verdict.data() for verdict in verdicts)
+        output = SimulateOutput(hub=data.shown(), filters_only=data.snapshot is None, placements=placements)
+        sys.stdout.write(json_text(output))
         return 0
     sys.stdout.write(printable_lines((data.describe(),)))
     if not keys:
@@ -68,8 +116,10 @@ def _paced(fleet: FleetVersion, args: argparse.Namespace) -> int:
     found = paced_waves(fleet, state, stored_moves(data.snapshot).ledger, now=data.now)
     windows = open_windows(fleet, state, data.now)
     if args.output == "json":
-        content = {"hub": data.shown(), "underWay": found.under_way, "waves": found.waves}
-        sys.stdout.write(json_text(content | ({"maintenance": windows} if windows else {})))
+        output = PacedOutput(
+            hub=data.shown(), under_way=found.under_way, waves=found.waves, maintenance=windows or UNSET
+        )
+        sys.stdout.write(json_text(output))
         return 0
     lines = [data.describe(), ""]
     lines += (f"maintenance {each.name} is open: {window_text(each)}" for each in windows)
@@ -88,14 +138,6 @@ def _paced(fleet: FleetVersion, args: argparse.Namespace) -> int:
     return 0
 
 
-def _verdicts(verdicts: list[Verdict], data: HubData) -> dict[str, Any]:
-    return {
-        "hub": data.shown(),
-        "filtersOnly": data.snapshot is None,
-        "placements": [verdict.data() for verdict in verdicts],
-    }
-
-
 def explain_placement(args: argparse.Namespace) -> int:
     """What `explain` says. Returns 1 when the repository has errors."""
     fleet = read_fleet(args.directory)
@@ -109,8 +151,13 @@ def explain_placement(args: argparse.Namespace) -> int:
     if args.cluster is None:
         pace = _pace(verdict, data) if moves_in is not None else None
         if args.output == "json":
-            paced = {} if pace is None else {"paced": pace}
-            sys.stdout.write(json_text({**_verdicts([verdict], data), **paced}))
+            output = PlacementOutput(
+                hub=data.shown(),
+                filters_only=data.snapshot is None,
+                placements=(verdict.data(),),
+                paced=pace or UNSET,
+            )
+            sys.stdout.write(json_text(output))
         else:
             sys.stdout.write(_placement(fleet, verdict, data, pace))
         return 0
@@ -129,8 +176,9 @@ def explain_placement(args: argparse.Namespace) -> int:
             explanation, reason=reason, contributions=(), flips=(), **unknown
         )
     if args.output == "json":
-        shown = msgspec.to_builtins(explanation)
-        sys.stdout.write(json_text({"hub": data.shown(), "filtersOnly": data.snapshot is None, **shown}))
+        shown = msgspec.structs.asdict(explanation)
+        explained = ExplainOutput(hub=data.shown(), filters_only=data.snapshot is None, **shown)
+        sys.stdout.write(json_text(explained))
     elif unranked:
         where = f"{explanation.placement}, cluster {explanation.cluster}"
         sys.stdout.write(printable_lines((data.describe(), "", f"{where}: {explanation.reason}")))
@@ -140,28 +188,28 @@ def explain_placement(args: argparse.Namespace) -> int:
     return 0
 
 
-def _pace(verdict: Verdict, data: HubData) -> "PacedPlacement":
+def _pace(verdict: Verdict, data: HubData) -> PacedPlacement:
     """Where a paced Placement would move by the written weights, and what it waits for on the hub."""
     moves = stored_moves(data.snapshot)
-    return {
-        "move": None if data.snapshot is None else wished_move(verdict),
-        "queue": queue_view(moves, placements={verdict.placement}, cluster=None),
-    }
+    return PacedPlacement(
+        move=None if data.snapshot is None else wished_move(verdict),
+        queue=queue_view(moves, placements={verdict.placement}, cluster=None),
+    )
 
 
-def _pace_text(pace: "PacedPlacement", *, known: bool) -> str:
-    move = pace["move"]
+def _pace_text(pace: PacedPlacement, *, known: bool) -> str:
+    move = pace.move
     if move is not None:
         words = f"it would move {move.source} -> {move.target} ({move.points:+g} points)"
     else:
         words = "it would stay" if known else "the reconciler moves it"
     lines = [f"  paced: it holds its clusters; by the written weights {words}"]
-    if pace["queue"] is not None:
-        lines += queue_lines(pace["queue"], everything=True)
+    if pace.queue is not None:
+        lines += queue_lines(pace.queue, everything=True)
     return printable_lines(lines)
 
 
-def _placement(fleet: FleetVersion, verdict: Verdict, data: HubData, pace: "PacedPlacement | None") -> str:
+def _placement(fleet: FleetVersion, verdict: Verdict, data: HubData, pace: PacedPlacement | None) -> str:
     key = verdict.placement
     written = typed_placements(fleet, {key})[key]
     shown = verdict_text(verdict, without_scores=None if data.snapshot else written, rows=20)

@@ -200,7 +200,7 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
     import ssl
 
     from dsf_scorer import conformance
-    from dsf_scorer.conformance.exchange import Client, Severity, Target
+    from dsf_scorer.conformance.exchange import Client, Target
     from dsf_scorer.conformance.scoring import read_sample
 
     if args.timeout <= 0 or args.series < 0:
@@ -222,7 +222,7 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
         large=args.series,
     )
     sys.stdout.write(found.json() if args.output == "json" else found.text(verbose=args.verbose))
-    return int(found.count(Severity.ERROR) > 0 or (args.strict and found.count(Severity.WARNING) > 0))
+    return int(found.errors > 0 or (args.strict and found.warnings > 0))
 
 
 def _token(file: Path | None) -> str:

@@ -166,7 +166,8 @@ def check(
     endpoint = scoring.Endpoint(client=client, url=url, token=token)
     sample = Sample(data=nodes(3) if reads_metrics else []) if sample is None else sample
     findings += scoring.check(endpoint, sample, large=large, reads_metrics=reads_metrics)
-    return Report(url=target.config_url, findings=tuple(findings))
+    errors, warnings = (sum(each.severity is kind for each in findings) for kind in (ERROR, WARNING))
+    return Report(url=target.config_url, errors=errors, warnings=warnings, findings=tuple(findings))
 
 
 def _scoring_url(target: Target, config: ScorerConfig | None) -> str:

@@ -31,9 +31,8 @@ class Severity(StrEnum):
 OK, NOTICE, WARNING, ERROR = Severity
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The result of a check with a stable name, as ``scoring.empty-data``. The hint says what to do."""
+class Finding(msgspec.Struct, frozen=True):
+    """The result of a check with a stable name, as `scoring.empty-data`. The hint says what to do."""
 
     check: str
     severity: Severity
@@ -41,15 +40,13 @@ class Finding:
     hint: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Report:
-    """All findings on one scoring API, in the order of the checks."""
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The output of `scorer check`: all findings on one scoring API, in the order of the checks."""
 
     url: str
+    errors: int
+    warnings: int
     findings: tuple[Finding, ...]
-
-    def count(self, severity: Severity) -> int:
-        return sum(finding.severity is severity for finding in self.findings)
 
     def text(self, *, verbose: bool) -> str:
         """Problems with their hints, and a summary line. With ``verbose``, also what is right."""
@@ -63,18 +60,11 @@ class Report:
             yield f"{finding.severity:<8} {finding.check:<{width}}  {finding.message}"
             if finding.hint:
                 yield f"{'':<8} {'':<{width}}  -> {finding.hint}"
-        passed, warnings, errors = map(self.count, (OK, WARNING, ERROR))
-        yield f"{self.url}: {passed} checks passed, {warnings} warnings, {errors} errors"
+        passed = sum(finding.severity is OK for finding in self.findings)
+        yield f"{self.url}: {passed} checks passed, {self.warnings} warnings, {self.errors} errors"
 
     def json(self) -> str:
-        """One object: url, errors, warnings and all findings."""
-        plain = {
-            "url": self.url,
-            "errors": self.count(ERROR),
-            "warnings": self.count(WARNING),
-            "findings": self.findings,
-        }
-        return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n"
+        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -192,7 +192,7 @@ def _judged(row: Row, reply: Reply) -> Finding:
     if (wrong := trouble(row.name, reply)) is not None:
         refusal = "a client's mistake is a 4xx; a 5xx sends people to the wrong log"
         hint = refusal if row.expected == "refusal" else wrong.hint
-        return replace(wrong, message=f"{row.what}: {wrong.message}", hint=hint)
+        return msgspec.structs.replace(wrong, message=f"{row.what}: {wrong.message}", hint=hint)
     if row.expected == "scores" and reply.status == 200:
         results, faults = _results(reply.body)
         message = f"{row.what}: {_first(faults) or f'{len(results)} scores'}"
