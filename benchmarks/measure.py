@@ -18,7 +18,7 @@ COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
 def allocator(image: str) -> dict[str, str]:
     """The environment variables of the allocator that an image has."""
     words = Path(f"images/{image}.Containerfile").read_text(encoding="utf-8").split()
-    return dict(word.split("=") for word in words if word.startswith("MALLOC_"))
+    return dict(word.split("=", 1) for word in words if word.startswith(("MALLOC_", "GLIBC_")))
 
 
 @dataclass(frozen=True)

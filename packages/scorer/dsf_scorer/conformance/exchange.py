@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from dsf_scorer.errors import UsageError
-from dsf_wire.text import printable_lines
+from dsf_wire.text import printable_json, printable_lines
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
@@ -64,7 +64,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         yield f"{self.url}: {passed} checks passed, {self.warnings} warnings, {self.errors} errors"
 
     def json(self) -> str:
-        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n"
+        return printable_json(msgspec.json.format(msgspec.json.encode(self), indent=2).decode()) + "\n"
 
 
 @dataclass(frozen=True, kw_only=True)
