@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import yaml
 
+from gitops_dsf.hub.placements import BUILT_INS
+
 MODULES: Final = Path("tests/hub")
 ARGOCD: Final = "github.com/argoproj/argo-cd/v3"
 SPRIG: Final = "github.com/Masterminds/sprig/v3"
@@ -107,6 +109,11 @@ def content(go: str = "go") -> str:
     # OCM takes any other text for a toleration that matches no taint.
     toleration = placement["properties"]["tolerations"]["items"]
     toleration["properties"]["operator"]["enum"] = ["Equal", "Exists", ""]
+    # It evicts everything at any other text. An empty one is the default, or beside addOn not read.
+    policy = placement["properties"]["prioritizerPolicy"]["properties"]
+    policy["mode"]["enum"] = ["Additive", "Exact", ""]
+    coordinate = policy["configurations"]["items"]["properties"]["scoreCoordinate"]["properties"]
+    coordinate["builtIn"]["enum"] = [*BUILT_INS, ""]
     parts = {
         "argocd": version,
         "sprig": sprig_version,

@@ -2,7 +2,7 @@
 
 It covers Placements whose filters do not change, with scores, constant prioritizers and Steady. The decision
 of a point depends on the one before it only through Steady, so whole stretches without a move are compared at
-once. tests/property/test_backtest_vectorised.py compares it with the simulator, point by point.
+once. tests/property/test_backtest.py compares it with the simulator, point by point.
 """
 
 from collections.abc import Callable, Iterator, Sequence

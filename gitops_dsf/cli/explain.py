@@ -9,7 +9,7 @@ from typing import Final
 
 from gitops_dsf.cli.report import entries
 from gitops_dsf.cli.terminal import wrapped
-from gitops_dsf.diagnostics.codes import CODES
+from gitops_dsf.diagnostics.codes import CODES, RETIRED
 from gitops_dsf.errors import UsageError
 from gitops_dsf.wording import did_you_mean
 
@@ -33,6 +33,8 @@ def _explain_code(word: str) -> None:
     asked = word.upper()
     known = CODES.get(asked)
     if known is None:
+        if asked in RETIRED:
+            raise UsageError(f"{asked} is no longer reported")
         found = [code for code in CODES.values() if code.id.startswith(asked)]
         if not found:
             close = did_you_mean(asked, CODES)

@@ -45,8 +45,9 @@ class Code:
 CODES: dict[str, Code] = {}
 """All codes by id, in order."""
 RETIRED: Final = frozenset(
-    {"DSF120", "DSF121", "DSF124", "DSF125", "DSF167", "DSF168", "DSF171", "DSF209", "DSF319", "DSF328"}
-    | {"DSF334", "DSF337", "DSF338", "DSF339", "DSF409"}
+    {"DSF120", "DSF121", "DSF124", "DSF125", "DSF147", "DSF158", "DSF159", "DSF160", "DSF161", "DSF167"}
+    | {"DSF168", "DSF171", "DSF209", "DSF319", "DSF328", "DSF329", "DSF334", "DSF337", "DSF338", "DSF339"}
+    | {"DSF409"}
 )
 """Codes that earlier versions reported."""
 
@@ -129,7 +130,6 @@ BAD_HEADER = _error("DSF142", "header that the agent cannot send")
 CERTIFICATE_WITHOUT_TLS = _error("DSF143", "client certificate for a host without https")
 MEASURE = _error("DSF145", "measure that source type Kubernetes does not have")
 SOURCE_FIELD = _error("DSF146", "field that source type Kubernetes does not use")
-NO_HISTORY = _error("DSF147", "range with source type Kubernetes")
 NO_CLUSTER_LABEL = _error("DSF148", "scorer on the hub without a cluster label")
 MIXED_CLUSTERS = _error("DSF149", "query on the hub that mixes clusters")
 SAME_IDENTITY = _error("DSF150", "clusters that a label cannot tell apart")
@@ -145,6 +145,7 @@ POD_PLACEMENT = _error("DSF169", "node selector that Kubernetes refuses")
 POD_RESOURCES = _error("DSF170", "request above its limit")
 PLACEHOLDER_URL = _warning("DSF175", "git URL that init wrote as an example")
 METRICS_OUTSIDE = _notice("DSF176", "scoring API outside of the clusters")
+NO_HISTORY = _error("DSF177", "range with source type Kubernetes")
 UNSET_IMAGE = _notice("DSF191", "image that is in no registry")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")

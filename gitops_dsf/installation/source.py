@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from dsf_wire.text import printable
@@ -23,6 +22,7 @@ from gitops_dsf.pipeline import produce
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.render.tree import RenderedTree, bootstrap_objects
 from gitops_dsf.repository.files import write_file
+from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.revision import Repository, RevisionError
@@ -48,7 +48,7 @@ class Source:
 
     def health_checks(self) -> Object:
         """The health checks of OCM's kinds and ours, for Argo CD's ConfigMap."""
-        item: Object = YAML(typ="safe").load(packaged(HEALTH).read_text("utf-8"))
+        item: Object = load_text(packaged(HEALTH).read_text("utf-8"), file=HEALTH).documents[0].data
         item["metadata"]["namespace"] = self.settings.spec.argocd.namespace
         return item
 

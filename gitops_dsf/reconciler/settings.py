@@ -1,14 +1,13 @@
 """Settings of the reconciler: what gitops-dsf.yaml says, and what is known only where it runs."""
 
 import socket
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import yaml
-from pydantic import ValidationError
-
 from gitops_dsf.errors import UsageError
-from gitops_dsf.repository.model.repository import FleetRepository, FleetRepositorySpec
+from gitops_dsf.repository.load import SETTINGS_FILE, load_text
+from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from gitops_dsf.repository.model.validate import declare
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,15 +45,13 @@ class Settings:
 def read(path: Path) -> FleetRepositorySpec:
     """What a gitops-dsf.yaml says. Raises UsageError."""
     try:
-        return FleetRepository.model_validate(yaml.safe_load(path.read_bytes())).spec
-    except OSError as error:
-        msg = f"--config {path}: {error.strerror}; name the gitops-dsf.yaml of the fleet"
-        raise UsageError(msg) from error
-    except yaml.YAMLError as error:
-        msg = f"--config {path} is not YAML: {error}"
-        raise UsageError(msg) from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        msg = f"--config {path}: {place}{': ' if place else ''}{first['msg']}"
-        raise UsageError(msg) from error
+        found = declare(load_text(path.read_text("utf-8"), file=SETTINGS_FILE))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"--config {path}: {reason}; name the gitops-dsf.yaml of the fleet") from error
+    for item in found.diagnostics:
+        message = f"--config {replace(item.position, file=str(path))}: {item.message}"
+        raise UsageError(f"{message}; {item.hint}" if item.hint else message)
+    if found.repository is None:
+        raise UsageError(f"--config {path}: there is no FleetRepository in it")
+    return found.repository.value.spec

@@ -27,6 +27,7 @@ from gitops_dsf.hub.names import (
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.render.admission import reconciler_policies
 from gitops_dsf.render.objects import Object, Wave, config_map, filled, pod_values, rule
+from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.config import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.resolve.targets import for_the_hub
@@ -154,9 +155,7 @@ def _monitoring_file(name: str) -> str:
 
 @cache
 def _rule_groups(name: str) -> list[Any]:
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only fleets that ask for rules wait for the import
-
-    groups: list[Any] = YAML(typ="safe").load(_monitoring_file(name))["groups"]
+    groups: list[Any] = load_text(_monitoring_file(name), file=name).documents[0].data["groups"]
     return groups
 
 

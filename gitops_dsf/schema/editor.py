@@ -16,7 +16,6 @@ import msgspec
 from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import UPSTREAM_KEYS, Summary
 from gitops_dsf.argocd import fields
-from gitops_dsf.hub.placements import BUILT_INS
 from gitops_dsf.hub.selectors import OPERATORS
 from gitops_dsf.repository.model.base import Authored, Schema, rules_of
 from gitops_dsf.repository.model.declared import KINDS
@@ -100,8 +99,6 @@ def _field(schema: Schema) -> Schema:
 
 _BESIDES: Final[dict[str, Schema]] = {
     "matchExpressions.operator": {"enum": list(OPERATORS)},
-    "prioritizerPolicy.mode": {"enum": ["Additive", "Exact"]},
-    "scoreCoordinate.builtIn": {"enum": list(BUILT_INS)},
     "spec.numberOfClusters": {"minimum": 0},
 }
 """What OCM's controllers say of a field, by the name of its object and its own."""

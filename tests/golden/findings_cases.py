@@ -679,6 +679,7 @@ def _prioritizers() -> Iterator[tuple[str, Documents]]:
         "{weight: 1}",
         "{scoreCoordinate: {type: BuiltIn, builtIn: balance}, weight: 1}",
         "{scoreCoordinate: {addOn: {resourceName: cpu-score, scoreName: cpu_score}, builtIn: Balance}, weight: 1}",
+        "{scoreCoordinate: {type: BuiltIn}, weight: 1}",
         "{scoreCoordinate: {type: xyz}, weight: 1}",
         "{scoreCoordinate: {type: 3}, weight: 1}",
         "{scoreCoordinate: {type: AddOn, addOn: {scoreName: a}}, weight: 1}",

@@ -93,6 +93,7 @@ MAX_QUERY = 65_536
 _UNKNOWN_FUNCTION = re.compile(r"unknown function with name '([^']*)'")
 _QUOTED = re.compile(r"'([^']+)'|syntax: (\S+)$")
 """What a message of the parser quotes."""
+_OPENED_BY: Final = {")": "(", "]": "[", "}": "{"}
 _RANGE_RESULTS = {
     "MatrixSelector": "a range vector",
     "SubqueryExpr": "a range vector",
@@ -215,6 +216,12 @@ def _culprit(text: str, words: list[Token], message: str) -> int:
         return len(text.rstrip())
     quoted = _QUOTED.search(message)
     said = (quoted[1] or quoted[2]) if quoted is not None else ""
+    opened: list[str] = []
+    for word in words if said in _OPENED_BY else ():  # brackets in strings are part of the string's word
+        if word.text in _OPENED_BY.values():
+            opened.append(word.text)
+        elif word.text in _OPENED_BY and (not opened or opened.pop() != _OPENED_BY[word.text]):
+            return word.offset
     return next((word.offset for word in words if said and word.text.startswith(said)), _first(words))
 
 

@@ -68,7 +68,8 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
                 follows = "an ApplicationSet follows this Placement"
                 message = f"{follows}, but decisions are looked up in {home} only"
                 position = placement.at("metadata", "namespace")
-                yield codes.WRONG_NAMESPACE.at(position, message, f"write namespace: {home}")
+                edits = (Edit(("metadata", "namespace"), value=home),)
+                yield codes.WRONG_NAMESPACE.at(position, message, f"write namespace: {home}", edits=edits)
 
 
 def _followed(document: Document) -> Iterator[tuple[Path, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
 from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.base import Authored
@@ -66,7 +66,8 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
         if key.lower().startswith(_OF_ARGOCD) and (field == "labels" or (document.kind, key) not in _ALLOWED):
             message = f"metadata.{field}: {key} would steer how Argo CD applies this object"
             hint = "remove it; gitops-dsf renders the waves and options that its objects need"
-            yield codes.ARGOCD_CONTROL.at(document.key_at(("metadata", field, key)), message, hint)
+            where = ("metadata", field, key)
+            yield codes.ARGOCD_CONTROL.at(document.key_at(where), message, hint, edits=(Edit(where),))
 
 
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.query import split
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.glob import is_glob
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.hub.urls import QUERY_PATH, origin
@@ -154,12 +154,15 @@ ROWS: Final = (
 def fields_have_an_effect(context: Context) -> Iterator[Diagnostic]:
     """Reports each field of a row that is written, and holds more than an empty text or 0."""
     for code, places, fields, message, hint in ROWS:
+        is_exact = hint == "remove {field}"
         for document, base, of in places(context):
             for name in fields.split():
                 path = (*base, *name.split("."))
                 if value_at(document.data, path) not in (None, "", 0):
                     words = {"field": path[-1], "path": name, "whole": dotted(path), "of": of}
-                    yield code.at(document.key_at(path), message.format(**words), hint.format(**words))
+                    edits = (Edit(path),) if is_exact else ()
+                    said, write = message.format(**words), hint.format(**words)
+                    yield code.at(document.key_at(path), said, write, edits=edits)
 
 
 _HINT: Final = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"
@@ -218,7 +221,8 @@ def _separators(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     start = 0
     for piece in query.split(";"):
         end = start + len(piece)
-        if end < len(query) and any(part.offset <= end < part.offset + len(part.text) for part in parts):
+        within = any(part.offset <= end < part.offset + len(part.text) for part in parts)
+        if within:
             yield codes.UPSTREAM_CANNOT_RUN.at(
                 scorer.in_query(end),
                 "upstream's agent cuts the query at this `;`, also inside of strings, brackets and comments",
@@ -230,7 +234,11 @@ def _separators(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
             message = (
                 "upstream's agent sends an empty expression here, and Prometheus refuses the whole cycle"
             )
-            yield codes.UPSTREAM_CANNOT_RUN.at(scorer.in_query(at), message, "remove the `;`")
+            cut = end if end < len(query) else start - 1
+            is_exact = not within and not scorer.is_locked("source.params.query")
+            mend = Edit(("spec", "source", "params", "query"), value=query[:cut] + query[cut + 1 :])
+            edits = (mend,) if is_exact else ()
+            yield codes.UPSTREAM_CANNOT_RUN.at(scorer.in_query(at), message, "remove the `;`", edits=edits)
         start = end + 1
 
 

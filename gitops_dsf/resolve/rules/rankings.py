@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.pace import HOLD_SPAN, MOST_TERMS, MOVES_SCORE
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
@@ -221,8 +221,9 @@ def demands_count(context: Context) -> Iterator[Diagnostic]:
                 else:
                     why = "an application on every eligible cluster does not move"
                     hint = "write placement.numberOfClusters, or remove it"
-                position = item.at("spec", "scores", index, "demand")
-                yield codes.PACE_FIELD.at(position, f"demand has no effect: {why}", hint)
+                place: Path = ("spec", "scores", index, "demand")
+                edits = (Edit(place),) if hint == "remove it" else ()
+                yield codes.PACE_FIELD.at(item.at(*place), f"demand has no effect: {why}", hint, edits=edits)
 
 
 def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:

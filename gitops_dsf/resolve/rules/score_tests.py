@@ -4,7 +4,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
 from dsf_wire.dimension import can_yield
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.score_test import (
@@ -84,7 +84,8 @@ def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
                 name = published[score.resource]
                 message = f"the scorer {name} of this repository publishes {score.resource}"
                 hint = f"write scorer: {name} in place of resource"
-                yield codes.BAD_VALUE.at(item.at(*path, "resource"), message, hint)
+                edits = (Edit((*path, "scorer"), value=name), Edit((*path, "resource")))
+                yield codes.BAD_VALUE.at(item.at(*path, "resource"), message, hint, edits=edits)
                 continue
             scorer = context.complete.get(score.scorer or "")
             if scorer is None:

@@ -206,6 +206,9 @@ def _wrong(document: Document, place: Path, expected: str, known: Collection[str
         hint, edits = f'quote it: "{written}"', (Edit(place, value=written),)
     elif expected == "a list" and written:
         hint = f"write [{written}]"
+    elif expected.startswith("one of "):
+        value = str(value_at(document.data, place))
+        hint = did_you_mean(value, expected.removeprefix("one of ").split(", "))
     elif known:
         hint = f"its fields are {', '.join(sorted(known))}"
     message = f"{dotted(place)} must be {expected}"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from gitops_dsf.argocd.gotemplate import Finding, Read, Trouble, check, reads, unresolved
 from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
-from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
@@ -260,7 +260,8 @@ def _fast(document: Document, place: Path, parameters: Parameters) -> Iterator[D
             others = bool(_OTHERS & set(text.path))
             if tag.startswith(".") and (not others or tag[1:].split(".")[0] in parameters):
                 message = f"{written} is a Go template, and goTemplate is not set: Argo CD leaves it as it is"
-                yield codes.TEMPLATE_LANGUAGE.at(position, message, "write spec.goTemplate: true")
+                hint, edits = "write spec.goTemplate: true", (Edit(("spec", "goTemplate"), value=True),)
+                yield codes.TEMPLATE_LANGUAGE.at(position, message, hint, edits=edits)
             elif not others:
                 message = f"there is no parameter {tag}: Argo CD leaves {written} as it is"
                 hint = did_you_mean(tag, parameters) or f"there are {names_text(sorted(parameters))}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_of, is_in_cluster, is_local
 from gitops_dsf.repository.load import Path, texts_in
@@ -127,7 +127,12 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
             if clonable:
                 message = f"{url} is a page to look at, and nothing that Argo CD could fetch"
                 hint = f"write repoURL: {clonable}, and targetRevision: {branch}"
-                yield codes.REPOSITORY_URL.at(item.at(*place, "repoURL"), message, hint)
+                edits = (
+                    Edit((*place, "repoURL"), value=clonable),
+                    Edit((*place, "targetRevision"), value=branch),
+                )
+                exact = () if "/" in branch else edits  # else a part of it may be a folder
+                yield codes.REPOSITORY_URL.at(item.at(*place, "repoURL"), message, hint, edits=exact)
                 continue
             if source.chart is not None and (not separator or scheme in {"http", "https", "oci"}):
                 continue

@@ -3,27 +3,24 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.main import main
+from tests.support.repositories import BASE
 
 
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"git": {"url": "https://git.example.com/f.git"}, "probes": {}}, "spec.probes: Extra inputs"),
-        ({"git": {"url": "fleet"}}, "is nothing that Argo CD could clone"),
-        ({"git": {"url": "https://tom:secret@git.example.com/team/fleet"}}, "write the URL without them"),
+        ("git: {url: https://git.example.com/f.git}, probes: {}", "probes is not a field of spec"),
+        ("git: {url: fleet}", "is nothing that Argo CD could clone"),
+        ("git: {url: 'https://tom:secret@git.example.com/team/fleet'}", "write the URL without them"),
+        ("git: {url: fleet", ":4:7: the bracket or quote that opens here"),
     ],
 )
-def test_wrong_settings(
-    spec: dict[str, object], words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_wrong_settings(spec: str, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     config = tmp_path / "gitops-dsf.yaml"
-    reconciler = {"proposals": {"kinds": ["Locks"]}}
-    config.write_text(
-        yaml.safe_dump({"metadata": {"name": "fleet"}, "spec": {"reconciler": reconciler, **spec}})
-    )
+    head = BASE["gitops-dsf.yaml"].partition("spec:")[0]
+    config.write_text(f"{head}spec: {{reconciler: {{proposals: {{kinds: [Locks]}}}}, {spec}}}\n")
     assert main(["reconcile", f"--config={config}"]) == 2
     said = capsys.readouterr().err
     assert words in said

@@ -177,27 +177,7 @@ spec:
       model: "linear_regression"
       horizon: 3600
 """
-
-
-def test_fix_writes_what_hints_state_and_keeps_comments(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "blog.yaml"
-    file.write_text(BLOG)
-    file.chmod(0o640)
-    assert main(["validate", str(file)]) == 1
-    assert "1 error, 0 warnings in 1 file; gitops-dsf validate --fix mends 1" in capsys.readouterr().err
-    assert main(["validate", "--fix", str(file)]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert (
-        f"{file}:8:11: fixed: type: prometheus is the spelling of an older text; write Prometheus\n"
-        in shown.err
-    )
-    assert file.stat().st_mode & 0o777 == 0o640
-    assert (
-        file.read_text()
-        == """\
+MENDED = """\
 # copied
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
 kind: DynamicScorer
@@ -224,7 +204,21 @@ spec:
       model: "linear_regression"
       horizon: 3600
 """
-    )
+
+
+def test_fix_writes_hints_and_keeps_comments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "blog.yaml"
+    file.write_text(BLOG)
+    file.chmod(0o640)
+    assert main(["validate", str(file)]) == 1
+    assert "1 error, 0 warnings in 1 file; gitops-dsf validate --fix mends 1" in capsys.readouterr().err
+    assert main(["validate", "--fix", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    fixed = f"{file}:8:11: fixed: type: prometheus is the spelling of an older text; write Prometheus\n"
+    assert fixed in shown.err
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert file.read_text() == MENDED
 
 
 def test_fix_leaves_what_people_must_decide(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -286,9 +280,7 @@ def test_standard_input_is_checked_on_its_own(
     assert capsys.readouterr().out.startswith("-:3:")
 
 
-def test_a_file_of_no_repository_is_checked_on_its_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_no_repository_is_checked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "scorer.yaml"
     file.write_text("apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplicatio\n")
     assert main(["validate", str(file)]) == 1
