@@ -4,6 +4,7 @@ import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import UsageError
 from gitops_dsf.repository.load import SETTINGS_FILE, load_text
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
@@ -49,7 +50,7 @@ def read(path: Path) -> FleetRepositorySpec:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise UsageError(f"--config {path}: {reason}; name the gitops-dsf.yaml of the fleet") from error
-    for item in found.diagnostics:
+    for item in (each for each in found.diagnostics if each.severity is Severity.ERROR):
         message = f"--config {replace(item.position, file=str(path))}: {item.message}"
         raise UsageError(f"{message}; {item.hint}" if item.hint else message)
     if found.repository is None:
