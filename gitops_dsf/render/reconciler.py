@@ -33,7 +33,6 @@ from gitops_dsf.resolve.targets import for_the_hub
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
 SECRETS_DIR: Final = "/etc/gitops-dsf/credentials"
-CONFIG_DIR: Final = "/etc/gitops-dsf/config"
 SETTINGS: Final = frozenset({"probe", "suspend", "proposals", "state", "journal"})
 """The fields of spec.reconciler that say what it does; the others say what its pods are like."""
 WORK_DIR: Final = "/tmp/gitops-dsf"  # noqa: S108 - in an emptyDir of the pod's own
