@@ -86,13 +86,8 @@ class GitFleet:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yamlfast.dump(*map(dict, documents)))
 
-    def reverse_scores(self) -> None:
-        """Lower is better from now on, as far as agents know."""
-        scale = {**RANGE, "outputMin": 100, "outputMax": 1}
-        self.write("scorers/cpu.yaml", scorer("cpu", scoreRange=scale))
-
     def prefer_low_scores(self, **spec: Any) -> None:
-        """Lower is better from now on, and every score is known."""
+        """Lower is better from now on."""
         self.write("apps/guestbook.yaml", application("guestbook", weight=-1, **spec))
 
     def git(self, *arguments: str) -> str:

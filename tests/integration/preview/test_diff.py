@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.hub.scores import score_of
-from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, save, scorer, snapshot
+from tests.integration.preview.gitfleet import (
+    RANGE,
+    GitFleet,
+    Run,
+    application,
+    cluster,
+    save,
+    scorer,
+    snapshot,
+)
 
 EVERYTHING = '{__name__=~".+"}'
 
@@ -37,7 +46,7 @@ def test_a_new_weight_moves_the_application_by_its_scores(fleet: GitFleet, score
 
 
 def test_a_new_range_makes_scores_unknown(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.reverse_scores()
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={**RANGE, "outputMin": 100, "outputMax": 1}))
     found = run.compared(fleet, "--scores", scores)
     [move] = found["moves"]
     assert (move["from"], move["to"]) == (["eu-1"], "unknown")

@@ -9,7 +9,6 @@ import yaml
 from gitops_dsf.hub.placements import decision_of
 from tests.integration.preview.gitfleet import (
     SET,
-    VALUES,
     GitFleet,
     Run,
     application,
@@ -47,12 +46,8 @@ def test_whether_a_score_will_exist_is_unknown_too(fleet: GitFleet, tmp_path: Pa
     fleet.write("scorers/cpu.yaml", scorer("cpu", clusterSelector={"matchLabels": {"region": "eu"}}))
     fleet.write("apps/guestbook.yaml", application("guestbook", onMissingScore="Exclude", count=3))
     fleet.commit("only in eu")
-    where = save(
-        snapshot(
-            values={name: VALUES[name] for name in ("eu-1", "eu-2")}, decided={"guestbook": ["eu-1", "eu-2"]}
-        ),
-        tmp_path / "hub",
-    )
+    known = snapshot(values={"eu-1": 90, "eu-2": 60}, decided={"guestbook": ["eu-1", "eu-2"]})
+    where = save(known, tmp_path / "hub")
     fleet.write("scorers/cpu.yaml", scorer("cpu"))
     [move] = run.compared(fleet, "--scores", where)["moves"]
     assert move["to"] == "unknown"
