@@ -1,7 +1,7 @@
 """Questions about a large fleet: `python -m benchmarks.bench_views [--scale 0.1]`.
 
 3,500 clusters. `explain` of one application, `simulate` of one Placement and `diff` read a repository of 100
-scorers and 200 applications, and 350,000 scores with raw ones from the state branch. `status` and `doctor`
+scorers and 200 applications, and 350,000 scores from the state branch. `status` and `doctor`
 ask a hub of 300 scorers, 300 Placements and 1,050,000 scores of 1.2 kB, which is a process of its own.
 Everything is made here. Seconds are those of the clock; where other programs share the machine, the CPU
 column is what counts. Exits with 1 when a target is missed.
@@ -63,10 +63,8 @@ def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> lis
     """The snapshot as the reconciler writes it: one line per score."""
     until, scores = NOW + timedelta(hours=1), {}
     for resource in map(fleet.scorer_name, range(scorers)):
-        raws = {name: round(rng.random(), 4) for name in names}
         scores[resource] = {
-            name: score_of({resource: int(1 + raw * 99)}, valid_until=until, raw={resource: raw})
-            for name, raw in raws.items()
+            name: score_of({resource: rng.randint(1, 100)}, valid_until=until) for name in names
         }
     decisions = tuple(
         decision_of(

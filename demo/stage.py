@@ -22,7 +22,6 @@ from dsf_wire.constants import CONFIGMAP_NAME
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files
 from gitops_dsf.hubreader.files import from_path
@@ -83,20 +82,12 @@ class Hub:
         published = self._published()
         if published is None:
             return {}
-        raw = {cluster: self._raw(authority) for cluster, authority in self.agents.items()}
-        scores = {
-            resource: {
-                cluster: self._with_raw(found, resource, raw.get(cluster, {}))
-                for cluster, found in table.items()
-            }
-            for resource, table in published.scores.items()
-        }
-        snapshot = replace(published, scores=scores, decisions=self._decisions, observed_at=datetime.now(UTC))
+        snapshot = replace(published, decisions=self._decisions, observed_at=datetime.now(UTC))
         shutil.rmtree(self._state, ignore_errors=True)
         for path, content in files(snapshot, hub="demo"):
             (self._state / path).parent.mkdir(parents=True, exist_ok=True)
             (self._state / path).write_bytes(content)
-        return raw
+        return {cluster: self._raw(authority) for cluster, authority in self.agents.items()}
 
     def _published(self) -> Snapshot | None:
         """None until an agent has published something."""
@@ -105,13 +96,6 @@ class Hub:
         except SnapshotError:
             # A file was deleted between listing and reading. The next read finds the current state.
             return None
-
-    def _with_raw(self, found: Score, resource: str, raw: Mapping[str, float]) -> Score:
-        """Adds raw scores, where a scorer has one dimension: that of its score name."""
-        scorer = self._fleet.by_resource.get(resource)
-        if scorer is None or scorer.score_name not in raw or len(found.values) != 1:
-            return found
-        return Score(found.valid_until, found.names, found.values, (raw[scorer.score_name],))
 
     def _raw(self, authority: str) -> dict[str, float]:
         """Raw scores by score name from an agent's metrics; empty if it does not answer."""

@@ -172,6 +172,12 @@ class Story:
         self._stage.observe()
         self._tell.say("CI comments on the pull request what would change, with the scores of this moment:")
         self._tell.command(self._fleet.product("diff", "--base", "main", "--scores", "../hub"), lines=40)
+        self._tell.say(
+            "What the new scale makes of a score depends on the raw one, which the hub does not have. Agents"
+            " export raw scores as the metric dynamic_score. A Prometheus keeps it for weeks; the demo keeps"
+            f" it in scores.json. `backtest` maps those so far, and says where {APPLICATION} would have been:"
+        )
+        self._tell.command(self._fleet.product(*self._past()), lines=4)
 
     def _delivery(self) -> None:
         self._tell.step("It is merged and delivered")
@@ -228,22 +234,25 @@ class Story:
             self._tell.say(f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays.")
 
     def _backtest(self) -> None:
-        span = self._stage.recording.span
         self._tell.step("A backtest of what just happened")
-        (self._stage.folder / "scores.json").write_text(json.dumps(self._stage.recording.answer()), "utf-8")
         self._tell.say(
-            "Agents export raw scores as the metric dynamic_score. A Prometheus keeps it for weeks; the demo"
-            " kept it in scores.json. `backtest` decides that time again with what git says now, and with"
-            " what it said before the pull request:"
+            "`backtest` decides the whole time again with what git says now, and with what it said before the"
+            " pull request:"
         )
-        start, end = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in span)
-        words = ("backtest", "--history", "../scores.json", "--from", start, "--to", end, "--base", "main~1")
+        words = (*self._past(), "--base", "main~1")
         self._tell.command(self._fleet.product(*words))
         page = self._stage.folder / "backtest.html"
         page.write_text(self._fleet.product(*words, "-o", "html").output, "utf-8")
         self._tell.say(
             f"`-o html` writes a page. Open {page.as_uri()} in a browser: scores and decisions over time."
         )
+
+    def _past(self) -> tuple[str, ...]:
+        """The words of a backtest of all raw scores so far, which are in scores.json from now on."""
+        recording = self._stage.recording
+        (self._stage.folder / "scores.json").write_text(json.dumps(recording.answer()), "utf-8")
+        start, end = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in recording.span)
+        return ("backtest", "--history", "../scores.json", "--from", start, "--to", end)
 
     def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
         now = time.time()

@@ -20,11 +20,9 @@ from gitops_dsf.forge.forge import ForgeError
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.repository.revision import Repository
-from gitops_dsf.views.preview.markdown import MARKER
+from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
 
 _BACKTEST_TITLE: Final = "### What this would have done"
-_MAX_CHARACTERS: Final = 65_000
-"""Of a comment. GitHub takes 65,536."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -123,7 +121,7 @@ def _backtest(source: tuple[str, ...], used: int) -> str:
         code, section = _printed("backtest", *source, *words)
     if code != 0:
         return f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
-    if used + len(section) > _MAX_CHARACTERS:
+    if used + len(section) > MAX_CHARACTERS:
         print(section)
         return f"\n{_BACKTEST_TITLE}\n\nThere is no room for it here: the log of the pipeline has it.\n"
     return f"\n{section}"

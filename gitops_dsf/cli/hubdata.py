@@ -10,7 +10,7 @@ from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.snapshot import HubData, Snapshot
-from gitops_dsf.hubreader.files import from_contents, from_path
+from gitops_dsf.hubreader.files import SUFFIXES, from_contents, from_path
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.revision import find_branch
 from gitops_dsf.views.preview.fleet import FleetVersion, version_of
@@ -58,9 +58,8 @@ def _snapshot(
                 f" +refs/heads/{name}:refs/remotes/origin/{name}), or let the reconciler write it (state:"
                 " {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in gitops-dsf.yaml)"
             )
-        return from_contents(
-            branch.contents(), origin=f"branch {branch.name} at {branch.short}", resources=resources
-        ), ""
+        contents, origin = branch.contents(suffixes=SUFFIXES), f"branch {branch.name} at {branch.short}"
+        return from_contents(contents, origin=origin, resources=resources), ""
     return None, NO_DATA
 
 

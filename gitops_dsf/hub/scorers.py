@@ -128,7 +128,6 @@ class ScorerSpec(
         "ttl": "scoreTTLSeconds",
         "selector": "clusterSelector",
         "dimension": "scoreDimensionFormat",
-        "aggregation": "scoreAggregation",
         "score_range": "scoreRange",
         "default_score": "defaultScore",
     },
@@ -144,7 +143,6 @@ class ScorerSpec(
     selector: LabelSelector | None = None
     """A label selector over ManagedClusters; None means all of them."""
     dimension: str = ""
-    aggregation: str = "Last"
     score_range: ScoreRange | None = None
     default_score: int | None = None
     """Published where the metric source answers without series; if None, nothing is."""

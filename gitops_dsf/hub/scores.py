@@ -87,8 +87,6 @@ class Score(Struct, frozen=True, gc=False):
     """Names in `status.scores[]`, in order. If a name appears twice, the last value counts."""
     values: tuple[int, ...] = ()
     """Aligned with `names`."""
-    raw: tuple[float | None, ...] = ()
-    """Raw scores (the `dynamic_score` metric), aligned with `names`; empty if they are not known."""
     on_hub: bool = False
     """Whether the hub scorer wrote it, as far as that is known."""
 
@@ -100,10 +98,6 @@ class Score(Struct, frozen=True, gc=False):
 
     def items(self) -> Iterator[tuple[str, int]]:
         return zip(self.names, self.values, strict=True)
-
-    def raw_items(self) -> Iterator[tuple[str, float]]:
-        """Names and raw scores, where these are known."""
-        return ((name, value) for name, value in zip(self.names, self.raw, strict=False) if value is not None)
 
 
 Scores = Mapping[str, Mapping[str, Score]]
@@ -124,7 +118,6 @@ class Interner:
         valid_until: datetime | None,
         names: tuple[str, ...],
         values: tuple[int, ...],
-        raw: tuple[float | None, ...] = (),
         *,
         on_hub: bool = False,
     ) -> Score:
@@ -132,9 +125,7 @@ class Interner:
         if len(kept) >= MOST_KEPT:
             kept.clear()  # a program that runs for months sees many that are long gone
         shared = kept.setdefault
-        return Score(
-            shared(valid_until, valid_until), shared(names, names), shared(values, values), raw, on_hub
-        )
+        return Score(shared(valid_until, valid_until), shared(names, names), shared(values, values), on_hub)
 
     def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> Score:
         items = (status.scores if status else None) or ()
@@ -147,16 +138,11 @@ class Interner:
 
 
 def score_of(
-    values: Mapping[str, int] | Iterable[tuple[str, int]] = (),
-    *,
-    valid_until: datetime | None = None,
-    raw: Mapping[str, float] | None = None,
+    values: Mapping[str, int] | Iterable[tuple[str, int]] = (), *, valid_until: datetime | None = None
 ) -> Score:
     """Makes a score from values by dimension."""
     pairs = tuple(values.items() if isinstance(values, Mapping) else values)
-    names = tuple(name for name, _ in pairs)
-    known = tuple(raw.get(name) for name in names) if raw else ()
-    return Score(valid_until, names, tuple(value for _, value in pairs), known)
+    return Score(valid_until, tuple(name for name, _ in pairs), tuple(value for _, value in pairs))
 
 
 Moment = TypeVar("Moment", float, datetime)

@@ -26,19 +26,16 @@ Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
 class ScoreEntry(
     Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """One AddOnPlacementScore: published values and, if known, raw ones, by dimension."""
+    """One AddOnPlacementScore: published values by dimension."""
 
     values: dict[str, Value]
     valid_until: Timestamp | None = None
-    raw: dict[str, float] = {}
     problem: str = ""
     """Why the object could not be decoded; such an entry has no values."""
 
     def score(self, interner: Interner) -> Score:
         """Returns the score, with parts shared by an Interner."""
-        names = tuple(self.values)
-        raw = tuple([self.raw.get(name) for name in names]) if self.raw else ()
-        return interner.score(self.valid_until, names, tuple(self.values.values()), raw)
+        return interner.score(self.valid_until, tuple(self.values), tuple(self.values.values()))
 
 
 class DecisionEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -176,9 +173,7 @@ def files(
 
 def _score_entry(found: Score, rounded: Callable[[datetime | None], datetime | None]) -> ScoreEntry:
     until = rounded(found.valid_until)
-    return ScoreEntry(
-        dict(sorted(found.items())), None if until is None else in_utc(until), dict(sorted(found.raw_items()))
-    )
+    return ScoreEntry(dict(sorted(found.items())), None if until is None else in_utc(until))
 
 
 def _file(hub: str, section: str) -> bytes:

@@ -85,7 +85,7 @@ def from_contents(
     contents: Iterable[tuple[str, bytes]], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
     """Reads contents with their paths; only scores with these names, if given. Raises SnapshotError."""
-    read = (documents(content, file=path) for path, content in contents if path.endswith(SUFFIXES))
+    read = (documents(content, file=path) for path, content in contents)
     return collect(chain.from_iterable(read), origin=origin, resources=resources)
 
 

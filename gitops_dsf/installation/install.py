@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from gitops_dsf.argocd import failure_of
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import POD_LABEL, RECONCILER
 from gitops_dsf.hub.pods import obstacles, read_leadership
@@ -45,28 +46,18 @@ def application(wanted: Object, item: Object | None) -> Step:
     name = f"Application {wanted['metadata']['name']}"
     status: Object = (item or {}).get("status") or {}
     sync = status.get("sync") or {}
+    operation = status.get("operationState") or {}
+    said = failure_of(status) or (operation.get("phase") != "Succeeded" and operation.get("message"))
     compared = (sync.get("comparedTo") or {}).get("source") or {}
     source = wanted["spec"]["source"]
     if any(compared.get(field) != source[field] for field in source):
-        return Step(
-            name=name, done=False, state=_problem(status) or "Argo CD has not compared it with git yet"
-        )
-    operation = status.get("operationState") or {}
+        return Step(name=name, done=False, state=said or "Argo CD has not compared it with git yet")
     done = sync.get("status") == "Synced" and operation.get("phase", "Succeeded") == "Succeeded"
     health = (status.get("health") or {}).get("status")
     state = ", ".join(filter(None, (sync.get("status"), health)))
-    if not done and (problem := _problem(status)):
-        state = f"{state}: {problem}"
+    if not done and said:
+        state = f"{state}: {said}"
     return Step(name=name, done=done, state=state)
-
-
-def _problem(status: Object) -> str:
-    """What Argo CD says is wrong; empty if nothing is."""
-    for one in status.get("conditions") or ():
-        if str(one.get("type", "")).endswith("Error"):
-            return str(one.get("message", ""))
-    operation = status.get("operationState") or {}
-    return "" if operation.get("phase") in {None, "Succeeded"} else str(operation.get("message", ""))
 
 
 def leadership(

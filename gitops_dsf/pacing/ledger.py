@@ -156,7 +156,7 @@ def _shifted(score: Score, dimension: str, points: int) -> Score:
         max(-MAX_SCORE, min(MAX_SCORE, value + points)) if name == dimension else value
         for name, value in score.items()
     )
-    return Score(score.valid_until, score.names, values, score.raw, score.on_hub)
+    return Score(score.valid_until, score.names, values, score.on_hub)
 
 
 FOLLOW_SECONDS: Final = 60.0

@@ -18,7 +18,6 @@ from gitops_dsf.repository.model.repository import Agent, OpenTelemetry, mebibyt
 
 NAME: Final = "gitops-dsf-otlp"
 """Of the Service that collectors push to, and of the ConfigMap."""
-CONTAINER: Final = "otlp-receiver"
 PUSHES_LABEL: Final = "gitops-dsf.io/pushes-metrics"
 """Label of pods that may push."""
 CONFIG_FILE: Final = "prometheus.yml"

@@ -24,6 +24,7 @@ from gitops_dsf.hub.names import (
     MOVES_CONFIGMAP,
     RECONCILER,
 )
+from gitops_dsf.hub.resources import ADDON_GROUP
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.render.admission import reconciler_policies
 from gitops_dsf.render.objects import Object, Wave, config_map, filled, pod_values, rule
@@ -34,7 +35,6 @@ from gitops_dsf.resolve.targets import for_the_hub
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
 SECRETS_DIR: Final = "/etc/gitops-dsf/credentials"
-CONFIG_DIR: Final = "/etc/gitops-dsf/config"
 SETTINGS: Final = frozenset({"probe", "suspend", "proposals", "state", "journal"})
 """The fields of spec.reconciler that say what it does; the others say what its pods are like."""
 WORK_DIR: Final = "/tmp/gitops-dsf"  # noqa: S108 - in an emptyDir of the pod's own
@@ -159,7 +159,6 @@ def _rule_groups(name: str) -> list[Any]:
     return groups
 
 
-_ADDON_GROUP: Final = "addon.open-cluster-management.io"
 _ARGO_GROUP: Final = "argoproj.io"
 
 
@@ -197,7 +196,7 @@ RIGHTS: Final = (
     _right(Where.EVERYWHERE, SCORE_GROUP, f"{SCORE_PLURAL}/status", "patch"),
     _right(Where.EVERYWHERE, SCORE_GROUP, "managedclusters", "list, watch, patch"),
     _right(Where.EVERYWHERE, SCORE_GROUP, "managedclustersets", "list"),
-    _right(Where.EVERYWHERE, _ADDON_GROUP, "managedclusteraddons", "list, watch"),
+    _right(Where.EVERYWHERE, ADDON_GROUP, "managedclusteraddons", "list, watch"),
     _right(Where.HUB, DSF_GROUP, "dynamicscorers", "list, watch"),
     _right(Where.HUB, DSF_GROUP, "dynamicscorers/status", "patch"),
     _right(Where.HUB, "coordination.k8s.io", "leases", "create"),

@@ -151,8 +151,6 @@ def _not_here(repository: Repository, revision: str) -> str:
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
-_HUB_SUFFIXES = (".yaml", ".yml", ".json")
-"""Of the files that hold objects of a hub."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +166,7 @@ class Branch:
         """The short commit ID, for people."""
         return self.commit[:SHORT]
 
-    def contents(self, *, suffixes: tuple[str, ...] = _HUB_SUFFIXES) -> Iterator[tuple[str, bytes]]:
+    def contents(self, *, suffixes: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
         """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
         for member, content in _members(self.repository, self.commit):
             if member.isreg() and member.name.endswith(suffixes):

@@ -6,8 +6,9 @@ A cluster's availability does not matter here; taints represent it.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from gitops_dsf.hub.metadata import EARLIEST, LATEST
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, Placement, Taint, Toleration
 from gitops_dsf.hub.placements import Predicate, predicate_of
@@ -158,10 +159,6 @@ def _reason(predicate: Predicate, cluster: int, state: HubState) -> str:
 
 
 TAINT_FILTER = "TaintToleration"
-ZERO_TIME = datetime(1, 1, 1, tzinfo=UTC)
-"""An absent timeAdded in Go. Every tolerationSeconds counted from it has run out."""
-
-LATEST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,11 +258,12 @@ def fits(taint: Taint, toleration: Toleration) -> bool:
 def tolerated_until(taint: Taint, seconds: int) -> datetime:
     """The taint's timeAdded + tolerationSeconds, in Go's int64 nanoseconds, which wrap beyond 292 years."""
     nanoseconds = (seconds * 10**9 + 2**63) % 2**64 - 2**63
-    added = taint.time_added or ZERO_TIME
+    # An absent timeAdded in Go. Every tolerationSeconds counted from it has run out.
+    added = taint.time_added or EARLIEST
     try:
         return added + timedelta(microseconds=nanoseconds // 1000)
     except OverflowError:
-        return LATEST_TIME if nanoseconds > 0 else ZERO_TIME
+        return LATEST if nanoseconds > 0 else EARLIEST
 
 
 def requeue_time(

@@ -11,7 +11,6 @@ from pathlib import Path
 from gitops_dsf.argocd import api
 from gitops_dsf.argocd.fields import part
 from gitops_dsf.argocd.gotemplate.plain import PLAIN
-from gitops_dsf.resolve.rules.placements import SEARCHED_OCM
 from gitops_dsf.views.doctor.checks import argocd, ocm
 from tests.hub import runrecord
 from tests.hub.runrecord import required
@@ -124,11 +123,6 @@ def test_the_release_signs_with_the_cosign_that_is_tested() -> None:
     workflow = (ROOT / ".github/workflows/release.yaml").read_text("utf-8")
     tested = required("github.com/sigstore/cosign/v3", "cosign/go.mod")
     assert re.findall(r"cosign-release: (\S+)", workflow) == [tested]
-
-
-def test_fields_that_ocm_never_reads_were_looked_for_in_the_pinned_one() -> None:
-    """tests/hub/test_unread_fields.py says what a new pin reads."""
-    assert required(PINS["OCM"]) == SEARCHED_OCM
 
 
 NEWEST, OLDEST_RUN = ("kubernetes", "ocm", "argocd"), ("kubernetes", "ocm", "argocd-oldest")

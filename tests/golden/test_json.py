@@ -88,7 +88,7 @@ def _drained(verb: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"]:
     def run(folder: Path) -> "subprocess.CompletedProcess[str]":
         made = herd_fleet(folder / "fleet", pace={**PACE, "settleSeconds": 600}, demand=2)
         decided = {name: ["c2" if number < 3 else "c1"] for number, name in enumerate(NAMES)}
-        scores = save(snapshot(raw=None, values=HERD, decided=decided), folder / "state")
+        scores = save(snapshot(values=HERD, decided=decided), folder / "state")
         night = {"start": "2099-11-24T20:00:00+01:00", "end": "2099-11-24T20:15:00+01:00"}
         made.write(
             "config/maintenance.yaml",

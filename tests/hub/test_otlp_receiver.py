@@ -18,7 +18,6 @@ from opentelemetry.sdk.resources import Resource
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.urls import RECEIVER_PORT
-from gitops_dsf.render.receiver import CONTAINER
 from gitops_dsf.render.receiver import NAME as OTLP
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.binaries import obtain
@@ -96,7 +95,7 @@ def collected(
         # The container as a process, with its rendered flags; only the address is this machine's.
         process = agent.pod.start(
             [obtain("prometheus").path("prometheus")],
-            container=CONTAINER,
+            container="otlp-receiver",
             name="otlp-receiver",
             instead={f"--web.listen-address=:{RECEIVER_PORT}": f"--web.listen-address={address}"},
         )
@@ -111,7 +110,7 @@ def collected(
 def sidecar(spoke: Client) -> Object | None:
     """The receiver's container in the Deployment that OCM delivered."""
     found = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]
-    return next((one for one in found.get("initContainers", []) if one["name"] == CONTAINER), None)
+    return next((one for one in found.get("initContainers", []) if one["name"] == "otlp-receiver"), None)
 
 
 def exporting(receiver: str, node: str) -> MeterProvider:

@@ -35,10 +35,10 @@ class CallLimits:
     """Limits of calls. Time-outs are in seconds, sizes in bytes."""
 
     connect_seconds: float = 10.0
-    total_seconds: float = 30.0
+    total_seconds: float
     """From the first byte of the request to the last byte of the answer. The upstream agent uses 30 s too."""
-    answer_bytes: int = 64 << 20
-    """Largest answer of a source. That of a scoring API may have a quarter: 16 MiB for 50,000 results."""
+    answer_bytes: int
+    """Largest answer of a source. That of a scoring API may have a quarter: of 64 MiB, 50,000 results."""
     per_origin: int = 8
 
 

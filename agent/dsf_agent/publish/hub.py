@@ -14,7 +14,7 @@ from dsf_agent.publish import store
 from dsf_agent.publish.store import HubObject, ObjectList, Stored, Table, sole_owner, status_body
 from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import constants, ownership
-from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, MAX_SCORE_ITEMS, RUNS_ON_HUB, RUNS_ON_LABEL
+from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import Writer
 
 log = logging.getLogger(__name__)
@@ -27,8 +27,9 @@ TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
 MAX_OBJECT_BYTES: Final = 1_500_000
-"""Largest object to store, in bytes. etcd refuses requests above 1.5 MiB."""
-COARSER: Final = "use a coarser scoreDimensionFormat"
+"""Largest object to store, in bytes. etcd refuses requests above 1.5 MiB. This is less than MAX_SCORE_ITEMS
+items, beyond which the hub's admission policy would refuse the object, too.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +46,13 @@ class HubStore:
     same manager applied, so those of another program are taken over before the first apply.
     """
 
-    def __init__(
-        self, *, server: ApiServer, cluster: str, limit: int = MAX_OBJECT_BYTES, hub_scorer: bool = False
-    ) -> None:
+    def __init__(self, *, server: ApiServer, cluster: str, hub_scorer: bool = False) -> None:
         self._hub_scorer = hub_scorer
         self._owned = {
             "labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER},{RUNS_ON_LABEL}"
             f"{'=' if hub_scorer else '!='}{RUNS_ON_HUB}"
         }
         self._server = server
-        self._limit = limit
         self._cluster = cluster
         resource = f"namespaces/{quote(cluster, safe='')}/{constants.SCORE_PLURAL}"
         self._base = f"/apis/{constants.SCORE_API_VERSION}/{resource}"
@@ -66,17 +64,14 @@ class HubStore:
         """Objects with the label of the hub scorer, for an agent; those without it, for the hub scorer."""
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        if len(values) > MAX_SCORE_ITEMS:
-            # The hub's admission policy would refuse them (gitops_dsf/render/agentscores.py).
-            msg = f"there are {len(values)} items, the limit is {MAX_SCORE_ITEMS}; {COARSER}"
-            raise AgentError(msg, reason=Reason.TOO_LARGE)
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         encode = partial(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
         # In a thread if there are many items: it takes long for tens of thousands.
         body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
         size = store.stored_bytes(len(body), items=len(values))
-        if size > self._limit:
-            msg = f"{len(values)} items make an object of {size} bytes, the limit is {self._limit}; {COARSER}"
+        if size > MAX_OBJECT_BYTES:
+            many = f"{len(values)} items make an object of {size} bytes, the limit is {MAX_OBJECT_BYTES}"
+            msg = f"{many}; use a coarser scoreDimensionFormat"
             raise AgentError(msg, reason=Reason.TOO_LARGE)
         if name not in self._exclusive and not await self._create(name, labels=labels):
             await self._take_over(name, scorer=scorer)

@@ -1,5 +1,5 @@
 """The stage ``score``: sends series to the scoring API and reads its results (wire contract: ``POST
-{scoringEndpoint}``). Invalid results are dropped with a reason, and more than MAX_RESULTS are refused.
+{scoringEndpoint}``). Invalid results are dropped with a reason, and too many (labels.py) are refused.
 """
 
 import asyncio
@@ -25,8 +25,6 @@ from dsf_wire.summary import Summary
 BATCH: Final = 2000
 """Results that are worked on before other tasks may run: up to 5 ms if all label sets are new."""
 
-MAX_RESULTS: Final = LabelSets.most_results
-"""Most results of one answer of one cluster."""
 RESULT_BYTES: Final = 512
 """Approximate memory of one result without its texts."""
 MOST_TEXT: Final = 16 << 20

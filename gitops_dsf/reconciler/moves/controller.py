@@ -75,16 +75,13 @@ class MoveController:
         self._silent = ""
         """Why the hub did not answer in this pass."""
         self._next, self._pause = 0.0, pause
-        self.passes = 0
-        """Number of complete passes."""
         self._informers = (view.sets, view.applications, view.placements, view.clusters, view.decisions)
         for informer in self._informers[:-1]:
             informer.listen(lambda _key, _item: self._wake.set())
         shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
-        for informer in self._informers:
-            await informer.synced.wait()
+        await self._view.synced(*self._informers)
         await keep_looking(self._look, wake=self._wake, pause=self._pause)
 
     async def _look(self) -> float:
@@ -119,7 +116,6 @@ class MoveController:
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
         self._report.publish(sets, self._clock())
-        self.passes += 1
         return self._next - self._clock()
 
     def _state_of(

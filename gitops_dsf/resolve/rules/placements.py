@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from gitops_dsf.simulator import Verdict
     from gitops_dsf.simulator.cel.predicates import Checker
 
-SEARCHED_OCM: Final = "v1.2.1"
-"""The version of OCM whose source was searched for fields that it reads, which tests/hub/go.mod pins."""
-
 UNREAD: Final[Mapping[str, str]] = {
     "scoreRateLimit": (
         "remove it; what holds moves back is a weight of the built-in Steady, or a larger publish.deadband of"

@@ -21,10 +21,8 @@ from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MARKER: Final = "<!-- gitops-dsf-preview -->"
 """First line of every comment, by which a bot finds the comment that it edits."""
-MAX_CHARACTERS: Final = 65_536
-"""Maximum length of a comment on GitHub."""
-_TARGET: Final = 65_000
-"""The length to stay below; a pipeline may add a few words."""
+MAX_CHARACTERS: Final = 65_000
+"""Of a comment. GitHub takes 65,536, and a pipeline may add a few words."""
 _COLLAPSED: Final = re.compile(r"<details><summary>(.*)</summary>")
 
 
@@ -53,10 +51,10 @@ def markdown(preview: Preview, *, evidence: str) -> str:
     """The comment. It says how much was left out. `evidence`: which data the moves are computed from."""
     for limit in _COMMENT:
         found = "\n".join((MARKER, *_lines(preview, evidence, limit))) + "\n"
-        if len(found) <= _TARGET:
+        if len(found) <= MAX_CHARACTERS:
             return found
     ending = "\n\n...cut off: this preview is longer than a comment may be.\n"
-    return found[: _TARGET - len(ending)] + ending
+    return found[: MAX_CHARACTERS - len(ending)] + ending
 
 
 def text(preview: Preview, *, evidence: str) -> str:

@@ -38,7 +38,7 @@ class Effect(StrEnum):
 
     NONE = "none"
     RANGE = "range"
-    """Only the mapping from raw to published scores changes. The result is known if the raw scores are."""
+    """Only the mapping from raw to published scores changes. A cluster without a score gets none by it."""
     UNKNOWN = "unknown"
     """The raw scores change. They are unknown until the scorer has run."""
 

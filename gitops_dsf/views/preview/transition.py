@@ -9,13 +9,11 @@ from datetime import datetime
 from functools import cached_property
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from dsf_wire.scorevalue import map_score
 from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.plan import summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.simulator.scheduler import settle
@@ -68,11 +66,10 @@ def _follow(shift: Shift, table: Mapping[str, Score]) -> tuple[dict[str, Score],
     if shift.effect is not Effect.NONE:
         touched |= shift.runs
     for cluster in sorted(touched):
-        present = after = known.pop(cluster, None)
-        why = ""
+        present, why = known.get(cluster), ""
         if cluster not in shift.runs:
             # An agent removes the scores of a scorer that its configuration does not name any more.
-            after = None
+            known.pop(cluster, None)
         elif cluster not in shift.ran:
             why = "it has not run on this cluster yet"
         elif shift.effect is Effect.UNKNOWN:
@@ -80,13 +77,9 @@ def _follow(shift: Shift, table: Mapping[str, Score]) -> tuple[dict[str, Score],
         elif cluster in shift.elsewhere:
             why = "source changed"
         elif shift.effect is Effect.RANGE and present is not None:
-            mapped = _mapped(present, shift.after)
-            why = "" if mapped else "scoreRange changed and the raw score is not known"
-            after = mapped or present
+            why = "scoreRange changed and the raw score is not known"
         if why:
             unknown[cluster] = _unknown(shift.after, why, exists=present is not None)
-        if after is not None:
-            known[cluster] = after
     return known, unknown
 
 
@@ -96,16 +89,6 @@ def _unknown(scorer: EffectiveScorer | None, why: str, *, exists: bool) -> Unkno
         ends = (0, scorer.spec.default_score or 0, scale.output_min, scale.output_max)
         low, high = min(ends), max(ends)
     return Unknown(low=low, high=high, why=why, exists=exists)
-
-
-def _mapped(present: Score, scorer: EffectiveScorer | None) -> Score | None:
-    """The published values in a new range; None unless the raw scores of all dimensions are known."""
-    known = [raw for raw in present.raw if raw is not None]
-    if scorer is None or len(known) != len(present.names):
-        return None
-    score_range = summarise(scorer).score_range
-    values = tuple(map_score(raw, score_range).value for raw in known)
-    return Score(present.valid_until, present.names, values, present.raw)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -109,8 +109,6 @@ class Informer(Generic[T]):
     """Set when the first attempt to read the list ended, whether it failed or not."""
     failure: ApiError | None = field(init=False, default=None)
     """Why the last list or watch failed; None after a watch was opened."""
-    relists: int = field(init=False, default=0)
-    """Number of lists read so far."""
 
     def __post_init__(self) -> None:
         self._items = self.shelf()
@@ -160,7 +158,6 @@ class Informer(Generic[T]):
                     self._changed(key, before, item)
 
         version = await self.api.list(self.path, take, **self.selector)
-        self.relists += 1
         self._resync_at = monotonic() + self.resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
         self._heard_at = monotonic()
         self._unreadable = {key: why for key, why in self._unreadable.items() if key in seen}

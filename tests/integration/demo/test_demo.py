@@ -97,7 +97,8 @@ def test_a_backtest_decides_the_demo_again(told: Told) -> None:
     """The load moved the application with the pull request; without it, the prices hardly differ."""
     assert "$ gitops-dsf backtest --history ../scores.json" in told.said
     assert re.search(r"\d\.\d minutes from 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d to ", told.said)
-    [line] = [line for line in told.said.splitlines() if line.split()[:1] == ["argocd/guestbook"]]
+    planned, line = (line for line in told.said.splitlines() if line.split()[:1] == ["argocd/guestbook"])
+    assert "eu-north-1" in planned, "the backtest of the pull request knows where the commit moves it"
     assert re.search(
         r"guestbook +[0-9]+ moves?( \([0-9]+ to [0-9]+\))?( instead of [0-9]+|, as before)", line
     )

@@ -12,7 +12,7 @@ def fleet(tmp_path: Path) -> GitFleet:
 
 @pytest.fixture
 def scores(tmp_path: Path) -> Path:
-    """A snapshot with raw scores, five minutes old; guestbook is on eu-1."""
+    """A snapshot, five minutes old; guestbook is on eu-1."""
     return save(snapshot(), tmp_path / "hub")
 
 

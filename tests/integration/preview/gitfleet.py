@@ -20,7 +20,7 @@ FLEET = {
     "metadata": {"name": "fleet"},
 }
 CLUSTERS = {"eu-1": "eu", "eu-2": "eu", "us-1": "us"}
-RAW = {"eu-1": 90.0, "eu-2": 60.0, "us-1": 20.0}
+VALUES = {"eu-1": 90, "eu-2": 60, "us-1": 20}
 RANGE = {"min": 0, "max": 100}
 
 
@@ -46,7 +46,13 @@ def scorer(name: str, *, query: str = "avg(up)", **spec: Any) -> dict[str, Any]:
 
 
 def application(
-    name: str, *, scorers: Sequence[str] = ("cpu",), region: str | None = None, count: int = 1, **spec: Any
+    name: str,
+    *,
+    scorers: Sequence[str] = ("cpu",),
+    weight: int = 1,
+    region: str | None = None,
+    count: int = 1,
+    **spec: Any,
 ) -> dict[str, Any]:
     placement: dict[str, Any] = {"numberOfClusters": count, "clusterSets": ["fleet"]}
     if region:
@@ -55,7 +61,7 @@ def application(
     base = {
         "application": {"source": source, "destinationNamespace": name},
         "placement": placement,
-        "scores": [{"scorer": item} for item in scorers],
+        "scores": [{"scorer": item} | ({} if weight == 1 else {"weight": weight}) for item in scorers],
         "stickiness": 0,
     }
     return rendering.application(name, **base | spec)
@@ -80,10 +86,9 @@ class GitFleet:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yamlfast.dump(*map(dict, documents)))
 
-    def reverse_scores(self, **more: Any) -> None:
+    def prefer_low_scores(self, **spec: Any) -> None:
         """Lower is better from now on."""
-        scale = {**RANGE, "outputMin": 100, "outputMax": 1, **more}
-        self.write("scorers/cpu.yaml", scorer("cpu", scoreRange=scale))
+        self.write("apps/guestbook.yaml", application("guestbook", weight=-1, **spec))
 
     def git(self, *arguments: str) -> str:
         return output_of("git", "-c", "protocol.file.allow=always", *arguments, cwd=self.top).strip()
@@ -108,27 +113,20 @@ def settings(**spec: Any) -> dict[str, Any]:
 
 def snapshot(
     *,
-    raw: Mapping[str, float] | None = RAW,
-    values: Mapping[str, int] | None = None,
+    values: Mapping[str, int] = VALUES,
     decided: Mapping[str, Sequence[str]] | None = None,
     age: timedelta = timedelta(minutes=5),
     resource: str = "cpu",
 ) -> Snapshot:
-    """The hub's state: raw scores mapped by RANGE, and who is where."""
-    mapped = {name: int(1 + score * 0.99) for name, score in (raw or RAW).items()}
-    published = mapped if values is None else values
+    """The hub's state: scores, and who is where."""
     seen = datetime.now(UTC).replace(microsecond=0) - age
     return Snapshot(
         origin="test",
         observed_at=seen,
         scores={
             resource: {
-                name: score_of(
-                    values={resource: value},
-                    raw={} if raw is None else {resource: raw[name]},
-                    valid_until=seen + timedelta(minutes=15),
-                )
-                for name, value in published.items()
+                name: score_of({resource: value}, valid_until=seen + timedelta(minutes=15))
+                for name, value in values.items()
             }
         },
         decisions=tuple(
@@ -180,7 +178,8 @@ PACE = {"concurrent": 2, "arrivalsPerCluster": 1}
 def herd_app(name: str, *, demand: int = 5, stickiness: int = 100, **spec: Any) -> dict[str, Any]:
     """An application that ranks by what is free."""
     found = application(name, **{"stickiness": stickiness, **spec})
-    found["spec"]["scores"] = [{"scorer": "cpu", **({"demand": demand} if demand else {})}]
+    if demand:
+        found["spec"]["scores"][0]["demand"] = demand
     return found
 
 
@@ -197,4 +196,4 @@ def herd_fleet(folder: Path, *, pace: Mapping[str, Any] | None = PACE, **app: An
 
 def herd_hub(values: Mapping[str, int] = HERD, *, on: str = "c1") -> Snapshot:
     """The hub: all applications on one cluster."""
-    return snapshot(raw=None, values=values, decided={name: [on] for name in NAMES})
+    return snapshot(values=values, decided={name: [on] for name in NAMES})

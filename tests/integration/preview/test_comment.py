@@ -12,13 +12,14 @@ from tests.integration.preview.gitfleet import GitFleet, Run, application, clust
 
 
 def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.reverse_scores()
+    fleet.write("scorers/net.yaml", scorer("net"))
+    fleet.prefer_low_scores()
     text = run.shown(fleet, "--scores", scores, "-o", "markdown")
     assert text.startswith(f"{MARKER}\n### gitops-dsf preview\n")
     assert "- **1 application moves**" in text
     assert "| `argocd/guestbook` | eu-1 | us-1 | eu-1: rank 3 of 3" in text
-    assert "eu-1: 90 points → 10 points (cpu x1: 90 → 10)" in text
-    assert text.count("<details>") == text.count("</details>") == 2
+    assert "eu-1: 90 points → -90 points (cpu x1→x-1: 90 → 90)" in text
+    assert text.count("<details>") == text.count("</details>") == 4
     assert (
         text.index("| scorers |")
         < text.index("<summary>Scorers (1)")
@@ -39,19 +40,18 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
     )
     fleet.commit("many")
     where = save(
-        snapshot(raw={name: float(number * 3) for number, name in enumerate(names)}, decided={}),
+        snapshot(values={name: number * 3 for number, name in enumerate(names)}, decided={}),
         tmp_path / "hub",
     )
     fleet.write(
         "scorers/many.yaml",
         *(scorer(f"scorer-{number:03}", query=query.replace("avg", "max")) for number in range(20)),
     )
-    fleet.reverse_scores()
-    fleet.write(
-        "apps/many.yaml", *(application(f"application-{number:03}", count=19) for number in range(count))
-    )
+    fleet.prefer_low_scores()
+    apps = (application(f"application-{number:03}", count=19, weight=-1) for number in range(count))
+    fleet.write("apps/many.yaml", *apps)
     text = run.shown(fleet, "--scores", where, "-o", "markdown")
-    assert len(text) <= MAX_CHARACTERS - 500
+    assert len(text) <= MAX_CHARACTERS
     assert text.startswith(MARKER)
     assert text.count("<details>") == text.count("</details>") == 4
     assert f"- **{count + 1} applications move**" in text

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.hub.scores import score_of
-from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, save, scorer, snapshot
+from tests.integration.preview.gitfleet import (
+    RANGE,
+    GitFleet,
+    Run,
+    application,
+    cluster,
+    save,
+    scorer,
+    snapshot,
+)
 
 EVERYTHING = '{__name__=~".+"}'
 
@@ -20,19 +29,28 @@ def test_nothing_changed(fleet: GitFleet, scores: Path, run: Run) -> None:
     assert 290 <= found["hub"]["ageSeconds"] <= 400
 
 
-def test_a_new_range_moves_the_application_by_its_raw_scores(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.reverse_scores()
+def test_a_new_weight_moves_the_application_by_its_scores(fleet: GitFleet, scores: Path, run: Run) -> None:
+    fleet.prefer_low_scores()
     found = run.compared(fleet, "--scores", scores, "--exit-code", code=1)
-    # raw 90, 60, 20 -> 100 - 0.99 raw, floored
     [move] = found["moves"]
     assert (move["application"], move["from"], move["to"]) == ("argocd/guestbook", ["eu-1"], ["us-1"])
     leaving, coming = move["scores"]
     assert leaving["cluster"] == "eu-1"
     terms = [
-        (one["name"], one["before"], one["after"]) for item in (leaving, coming) for one in item["terms"]
+        (one["name"], one["before"], one["weightAfter"])
+        for item in (leaving, coming)
+        for one in item["terms"]
     ]
-    assert terms == [("AddOn/cpu/cpu", 90, 10), ("AddOn/cpu/cpu", 20, 80)]
+    assert terms == [("AddOn/cpu/cpu", 90, -1), ("AddOn/cpu/cpu", 20, -1)]
     assert "eu-1: rank 3 of 3" in move["reason"]
+
+
+def test_a_new_range_makes_scores_unknown(fleet: GitFleet, scores: Path, run: Run) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={**RANGE, "outputMin": 100, "outputMax": 1}))
+    found = run.compared(fleet, "--scores", scores)
+    [move] = found["moves"]
+    assert (move["from"], move["to"]) == (["eu-1"], "unknown")
+    assert move["reason"].startswith("cpu: scoreRange changed and the raw score is not known: 3 clusters")
     [change] = found["scorers"]
     assert change["effect"] == "range"
     assert {field["path"] for field in change["fields"]} == {"scoreRange.outputMin", "scoreRange.outputMax"}
@@ -84,11 +102,11 @@ def test_an_application_left_with_no_cluster(fleet: GitFleet, scores: Path, run:
 
 
 def test_an_application_that_sits_close_to_moving(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
-    where = save(snapshot(raw={"eu-1": 90.0, "eu-2": 89.0, "us-1": 20.0}), tmp_path / "hub")
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 101}))
+    where = save(snapshot(values={"eu-1": 89, "eu-2": 88, "us-1": 20}), tmp_path / "hub")
+    fleet.write("apps/guestbook.yaml", application("guestbook", region="eu"))
     arguments = ("diff", fleet.path, "--base", "main", "--scores", where)
     found = run.json(*arguments)["comparison"]["warnings"]
-    # 89.2 and 88.2 become 89 and 88: eu-2 wins with one point more than a tie.
+    # eu-2 wins with one point more than a tie.
     when = "it does when AddOn/cpu/cpu falls from 89 to 87 on eu-1"
     assert f"argocd/guestbook is close to moving from eu-1 to eu-2: {when}" in found
     calm = run.json(*arguments, "--warn-close", "1")["comparison"]["warnings"]
@@ -162,17 +180,16 @@ def test_without_decisions_the_base_settles_before_the_change_is_judged(
 ) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", stickiness=20))
     fleet.commit("sticky")
-    where = save(snapshot(raw={"eu-1": 80.0, "eu-2": 70.0, "us-1": 0.0}, decided={}), tmp_path / "hub")
-    fleet.reverse_scores(outputMax=70)
+    fleet.prefer_low_scores(stickiness=20)
+    where = save(snapshot(values={"eu-1": 80, "eu-2": 70, "us-1": 56}, decided={}), tmp_path / "hub")
     found = run.compared(fleet, "--scores", where)
-    # 76 against us-1's 100: more than 20 points, so it moves although it would stick to eu-1.
+    # 24 points less than eu-1: more than 20, so it moves although it would stick to eu-1.
     [move] = found["moves"]
     leaving = {term["name"]: (term["before"], term["after"]) for term in move["scores"][0]["terms"]}
     assert leaving["Steady"] == (100, 100)
     assert found["pending"] == []
-    fleet.reverse_scores(outputMax=80)
-    # 84 against 100: within the stickiness.
-    assert run.compared(fleet, "--scores", where)["moves"] == []
+    near = save(snapshot(values={"eu-1": 80, "eu-2": 70, "us-1": 64}, decided={}), tmp_path / "near")
+    assert run.compared(fleet, "--scores", near)["moves"] == [], "within the stickiness"
 
 
 def test_old_and_expired_data_are_pointed_out(fleet: GitFleet, tmp_path: Path, run: Run) -> None:

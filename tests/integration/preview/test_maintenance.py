@@ -47,7 +47,7 @@ def herd(tmp_path: Path) -> GitFleet:
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Path:
-    return save(snapshot(raw=None, values=STEADY, decided=DECIDED), tmp_path / "hub")
+    return save(snapshot(values=STEADY, decided=DECIDED), tmp_path / "hub")
 
 
 def windows(fleet: GitFleet, run: Run, hub: Path, **more: str) -> dict[str, dict[str, Any]]:

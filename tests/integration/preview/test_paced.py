@@ -1,6 +1,7 @@
 """Paced moves before they happen: `simulate --paced` and `diff`, from real git repositories."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,13 @@ from tests.integration.preview.gitfleet import (
 )
 
 DEMAND = 2
-RAW = {"c1": 60.0, "c2": 38.0, "c3": 42.0, "c4": 45.0}
-"""Where c1 is the best, and with the scores reversed as in the case of the herd."""
 
 
-def reversed_scores(fleet: GitFleet, folder: Path) -> Path:
-    """Reverses the scores in the working tree. The hub has all applications on the best cluster."""
-    fleet.reverse_scores()
-    return save(snapshot(raw=RAW, decided={name: ["c1"] for name in NAMES}), folder)
+def reversed_herd(folder: Path, *, pace: Mapping[str, Any] | None = PACE, demand: int = 0) -> GitFleet:
+    """The base prefers low scores, so c1 is the best; the working tree prefers high ones."""
+    fleet = herd_fleet(folder, pace=pace, demand=0, stickiness=0, weight=-1)
+    fleet.write("apps/guestbook.yaml", *(herd_app(name, demand=demand, stickiness=0) for name in NAMES))
+    return fleet
 
 
 def paced_pages(fleet: GitFleet, run: Run, hub: Path) -> list[str]:
@@ -64,7 +64,7 @@ def test_a_herd_moves_in_waves_and_ends_evenly(tmp_path: Path, run: Run) -> None
 def test_what_has_no_decision_is_placed_at_once(tmp_path: Path, run: Run) -> None:
     """A snapshot without decisions does not look like a fleet at rest."""
     fleet = herd_fleet(tmp_path / "fleet")
-    hub = save(snapshot(raw=None, values=HERD, decided={}), tmp_path / "hub")
+    hub = save(snapshot(values=HERD, decided={}), tmp_path / "hub")
     text = run("simulate", fleet.path, "--paced", "--scores", hub)
     assert "without a decision in this data, so OCM places them at once: argocd/app-00, " in text
 
@@ -72,8 +72,8 @@ def test_what_has_no_decision_is_placed_at_once(tmp_path: Path, run: Run) -> Non
 def test_a_comparison_of_a_long_queue_says_that_more_follows(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=0)
-    hub = reversed_scores(fleet, tmp_path / "hub")
+    fleet = reversed_herd(tmp_path / "fleet")
+    hub = save(herd_hub(), tmp_path / "hub")
     monkeypatch.setattr("gitops_dsf.views.preview.paced.MOST_SIMULATED", 3 * len(NAMES))
     found = run.compared(fleet, "--scores", hub)["paced"]
     assert (len(found["waves"]), found["complete"]) == (3, False)
@@ -92,9 +92,9 @@ def test_waves_need_a_pace_and_scores(tmp_path: Path, run: Run) -> None:
     assert "not allowed with argument --paced" in run.err
 
 
-def test_a_changed_scorer_moves_paced_applications_in_waves(tmp_path: Path, run: Run) -> None:
-    fleet = herd_fleet(tmp_path / "fleet", demand=DEMAND, stickiness=0)
-    hub = reversed_scores(fleet, tmp_path / "hub")
+def test_a_changed_ranking_moves_paced_applications_in_waves(tmp_path: Path, run: Run) -> None:
+    fleet = reversed_herd(tmp_path / "fleet", demand=DEMAND)
+    hub = save(herd_hub(), tmp_path / "hub")
     found = run.compared(fleet, "--scores", hub)
     assert found["moves"] == []
     assert [len(wave["moves"]) for wave in found["paced"]["waves"]] == [1, 1, 2, 2]
@@ -109,8 +109,8 @@ def test_a_changed_scorer_moves_paced_applications_in_waves(tmp_path: Path, run:
 
 
 def test_without_a_pace_the_herd_is_a_warning(tmp_path: Path, run: Run) -> None:
-    fleet = herd_fleet(tmp_path / "fleet", pace=None, demand=0, stickiness=0)
-    found = run.compared(fleet, "--scores", reversed_scores(fleet, tmp_path / "hub"))
+    fleet = reversed_herd(tmp_path / "fleet", pace=None)
+    found = run.compared(fleet, "--scores", save(herd_hub(), tmp_path / "hub"))
     assert {tuple(move["to"]) for move in found["moves"]} == {("c2",)}
     assert "paced" not in found
     [warning] = [line for line in found["warnings"] if "at once" in line]

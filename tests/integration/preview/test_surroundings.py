@@ -8,7 +8,6 @@ import yaml
 
 from gitops_dsf.hub.placements import decision_of
 from tests.integration.preview.gitfleet import (
-    RAW,
     SET,
     GitFleet,
     Run,
@@ -47,10 +46,8 @@ def test_whether_a_score_will_exist_is_unknown_too(fleet: GitFleet, tmp_path: Pa
     fleet.write("scorers/cpu.yaml", scorer("cpu", clusterSelector={"matchLabels": {"region": "eu"}}))
     fleet.write("apps/guestbook.yaml", application("guestbook", onMissingScore="Exclude", count=3))
     fleet.commit("only in eu")
-    where = save(
-        snapshot(raw={name: RAW[name] for name in ("eu-1", "eu-2")}, decided={"guestbook": ["eu-1", "eu-2"]}),
-        tmp_path / "hub",
-    )
+    known = snapshot(values={"eu-1": 90, "eu-2": 60}, decided={"guestbook": ["eu-1", "eu-2"]})
+    where = save(known, tmp_path / "hub")
     fleet.write("scorers/cpu.yaml", scorer("cpu"))
     [move] = run.compared(fleet, "--scores", where)["moves"]
     assert move["to"] == "unknown"
@@ -90,6 +87,9 @@ def test_bindings_of_the_hub_count_beside_those_of_the_repository(
     assert (verdict["clusterSets"], verdict["ranked"]) == (["fleet"], ["eu-1"])
 
 
+LOW = [{"scorer": "cpu", "weight": -1}]
+
+
 def placement(name: str, **spec: Any) -> dict[str, Any]:
     on = {"numberOfClusters": 1, "clusterSets": ["fleet"]}
     return rendering.placement(name, **{"placement": on, "stickiness": 0} | spec)
@@ -107,9 +107,11 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
     fleet: GitFleet, scores: Path, run: Run
 ) -> None:
     followers = (follower(name, "frontends") for name in ("web", "shop"))
-    fleet.write("apps/shared.yaml", placement("frontends"), *followers)
+    fleet.write("apps/followers.yaml", *followers)
+    fleet.write("apps/shared.yaml", placement("frontends"))
     fleet.commit("shared")
-    fleet.reverse_scores()
+    fleet.write("apps/shared.yaml", placement("frontends", scores=LOW))
+    fleet.prefer_low_scores()
     found = run.compared(fleet, "--scores", scores)
     assert [(move["application"], move["followers"], move["to"]) for move in found["moves"]] == [
         ("argocd/frontends", ["shop", "web"], ["us-1"]),
@@ -123,7 +125,8 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
 def test_a_decision_for_other_consumers_is_no_application(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
     fleet.commit("training")
-    fleet.reverse_scores()
+    fleet.write("apps/training.yaml", placement("training", namespace="kueue-system", scores=LOW))
+    fleet.prefer_low_scores()
     text = run.shown(fleet, "--scores", scores)
     assert "| `kueue-system/training` | eu-1 | us-1 |" in text
     assert "- **1 application moves, 1 decision for other consumers changes**\n" in text

@@ -54,7 +54,7 @@ Reader = Callable[[str, Trust], Awaitable[bytes]]
 
 async def _agent(url: str, trust: Trust) -> bytes:
     use_large_reads()
-    transport = Transport(limits=CallLimits())
+    transport = Transport(limits=CallLimits(total_seconds=30, answer_bytes=64 << 20))
     try:
         return bytes((await transport.call(Call(url=url, trust=trust))).body)
     finally:

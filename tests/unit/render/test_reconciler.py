@@ -11,7 +11,7 @@ from gitops_dsf.cli.arguments import Arguments
 from gitops_dsf.cli.verbs import hub
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.reconciler.settings import Settings
-from gitops_dsf.render.reconciler import CONFIG_DIR, CREDENTIALS_DIR, RIGHTS, WORK_DIR
+from gitops_dsf.render.reconciler import CREDENTIALS_DIR, RIGHTS, WORK_DIR
 from gitops_dsf.repository.model.reconciler import Reconciler
 from tests.support.rendering import objects, placement, rendered, scorer
 
@@ -60,7 +60,7 @@ def settings_of(found: dict[str, dict[str, Any]], folder: Path) -> Settings:
     assert verb == "reconcile"
     ((name, config),) = found[f"ConfigMap/{NAME}"]["data"].items()
     (folder / name).write_text(config, encoding="utf-8")
-    assert flags[0] == f"--config={CONFIG_DIR}/{name}"
+    assert flags[0] == f"--config=/etc/gitops-dsf/config/{name}"
     parser = argparse.ArgumentParser(prog=verb)
     hub.reconcile.add_arguments(Arguments(parser))
     return reconcile._settings(parser.parse_args([f"--config={folder / name}", *flags[1:]]))

@@ -7,6 +7,7 @@ from typing import Final
 from packaging.version import Version
 
 from dsf_wire.constants import DSF_GROUP, GENERATOR_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.argocd import failure_of
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.views.doctor.facts import (
     Facts,
@@ -146,7 +147,7 @@ def delivery(facts: Facts) -> Iterator[Finding]:
                 " git allows it, install that, and otherwise remove the object from git",
                 facts.install,
             )
-        elif reason := _failure(status):
+        elif reason := failure_of(status):
             more = f"; {objects}" if objects else ""
             yield error(f"Application {name} cannot be synced: {reason}{more}", look)
         elif health in BROKEN or any(state.startswith(BROKEN) for state in wrong.values()):
@@ -180,19 +181,6 @@ def _synced(status: Object) -> Sequence[Object]:
 
 def _key(one: Object) -> tuple[str, ...]:
     return tuple(str(one.get(key) or "") for key in ("group", "kind", "namespace", "name"))
-
-
-def _failure(status: Object) -> str:
-    """Why the last sync of an Application failed, or why it cannot be compared; empty if neither is so."""
-    for one in status.get("conditions") or ():
-        if str(one.get("type", "")).endswith("Error"):
-            return str(one.get("message"))
-    operation = _operation(status)
-    phase = operation.get("phase")
-    # A failed sync that Argo CD tries again, as it does without end for rendered Applications, is Running.
-    if phase in {"Failed", "Error"} or (phase == "Running" and operation.get("retryCount")):
-        return str(operation.get("message") or phase)
-    return ""
 
 
 def _operation(status: Object) -> Object:

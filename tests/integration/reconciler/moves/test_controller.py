@@ -19,13 +19,22 @@ from tests.support.objecthub import FixedClaim
 from tests.support.waiting import until
 
 
+class Counted(MoveController):
+    passes = 0
+
+    async def _look(self) -> float:
+        pause = await super()._look()
+        self.passes += 1
+        return pause
+
+
 class Leader(Replica):
     """One leader's controller."""
 
     def __init__(self, scene: MoveHub) -> None:
         self.hub, self.claim, self.ticks = scene.hub, FixedClaim(), 0
         super().__init__(scene.hub.api(claim=self.claim))
-        self.controller = MoveController(self.shared, pause=0.01)
+        self.controller = Counted(self.shared, pause=0.01)
 
     async def __aenter__(self) -> Self:
         self.stack = AsyncExitStack()

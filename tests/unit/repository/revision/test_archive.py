@@ -101,7 +101,7 @@ def test_the_newest_copy_of_a_branch_is_taken(
     (repository.directory / "fleet").mkdir()
     branch = find_branch(repository.directory / "fleet", "state")
     assert branch is not None
-    assert dict(branch.contents()) == {"apps/a.yaml": b"refs/remotes/origin/state"}
+    assert dict(branch.contents(suffixes=(".yaml",))) == {"apps/a.yaml": b"refs/remotes/origin/state"}
     assert find_branch(repository.directory, "other") is None
     with pytest.raises(RevisionError, match="is no name of a branch"):
         find_branch(repository.directory, "--all")

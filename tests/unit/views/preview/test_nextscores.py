@@ -72,7 +72,7 @@ def test_bounds_agree_with_every_possible_outcome(
     assert found.possible == frozenset.union(*outcomes)
 
 
-PRESENT = {"eu-1": score_of({"cpu": 50}, raw={"cpu": 50.0}), "eu-2": score_of({"cpu": 40})}
+PRESENT = {"eu-1": score_of({"cpu": 50}), "eu-2": score_of({"cpu": 40})}
 PARAMS = {"query": "avg(up)", "range": 600, "step": 60}
 SOURCE = {"type": "Prometheus", "host": "http://prometheus:9090", "params": PARAMS}
 SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": score_of({"x": 7})}})
@@ -138,10 +138,9 @@ def test_what_decides_the_raw_score_makes_it_unknown(
     assert found.changed == {"cpu"}
 
 
-def test_a_new_range_is_applied_to_raw_scores_and_unknown_without_them(tmp_path: Path) -> None:
+def test_a_new_range_makes_published_scores_unknown(tmp_path: Path) -> None:
     found = after(tmp_path, scoreRange={"min": 0, "max": 200, "outputMin": -100, "outputMax": 100})
-    assert dict(found.scores["cpu"]["eu-1"].items()) == {"cpu": -50}
-    assert set(found.unknown["cpu"]) == {"eu-2"}
+    assert set(found.unknown["cpu"]) == {"eu-1", "eu-2"}
     assert (found.unknown["cpu"]["eu-2"].low, found.unknown["cpu"]["eu-2"].high) == (-100, 100)
     assert "us-1" not in found.scores["cpu"], "a cluster without a score gets none by another range"
 
