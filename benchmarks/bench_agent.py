@@ -75,6 +75,29 @@ def cpu(pid: int) -> float:
     return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
 
 
+FLOOR = """
+import json, socket, sys, time
+port, size, rounds = map(int, sys.argv[1:])
+spent = []
+for _ in range(rounds):
+    time.sleep(1)
+    start = time.process_time()
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        body, got = memoryview(bytearray(size)), 0
+        while got < size:
+            got += peer.recv_into(body[got : got + (1 << 18)])
+        peer.sendall(b"POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: %d\\r\\n\\r\\n" % size)
+        peer.sendall(body)
+        peer.recv(1)
+    spent.append(time.process_time() - start)
+print(json.dumps(spent))
+"""
+"""What no agent can do without: the bytes in and out, without a look at them. It grows with what else the
+machine does, as the agent's own figure does.
+"""
+
+
 async def cycle(bench: Bench) -> list[Figure]:
     """10,000 series of 60 points and as many results, every two seconds; a sample holds one cycle."""
     body, answer = matrix(10_000, 60), results(10_000)
@@ -82,6 +105,11 @@ async def cycle(bench: Bench) -> list[Figure]:
         HttpFake(lambda _seen: Reply(body=body)) as source,
         HttpFake(lambda _seen: Reply(body=answer)) as scoring,
     ):
+        words = (FLOOR, str(source.port), str(len(body)), str(ROUNDS))
+        bare = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", *words, stdout=asyncio.subprocess.PIPE
+        )
+        floor, _ = await bare.communicate()
         bench.volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, **BY_POD))
         async with agent(*bench.flags, environ=IMAGE) as process:
             await until(lambda: len(scoring.seen) >= 3, what="warm", seconds=60)
@@ -95,6 +123,7 @@ async def cycle(bench: Bench) -> list[Figure]:
             what = f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), 10,000 results, CPU"
             return [
                 median(what, spent, 0.08, "s"),
+                median("floor: these bytes in and out, unread, CPU", json.loads(floor), None, "s"),
                 Figure("peak memory of such cycles", memory(process.process.pid), 100, "MB"),
             ]
 
