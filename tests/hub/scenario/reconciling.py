@@ -16,7 +16,7 @@ import httpx
 import yaml
 
 from gitops_dsf.hub.names import RECONCILER as NAME
-from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process
@@ -111,7 +111,8 @@ def reconciling(
     said = {"git": {"url": "https://git.example.com/fleet.git"}, **(spec or {})}
     said["reconciler"] = {"probe": probe, **said.get("reconciler", {})}
     config = Path(tempfile.mkdtemp(prefix="reconciler-")) / "gitops-dsf.yaml"
-    config.write_text(yaml.safe_dump({"metadata": {"name": "fleet"}, "spec": said}), encoding="utf-8")
+    document = manifest("gitops-dsf.io/v1alpha1/FleetRepository", "fleet", spec=said)
+    config.write_text(yaml.safe_dump(document), encoding="utf-8")
     changed = speed != 1 or bool(changes)
     command = [
         sys.executable,
