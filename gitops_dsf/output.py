@@ -5,7 +5,9 @@ INVENTORY lists the paths in rendered/ that gitops-dsf owns. A path that is not 
 """
 
 import os
+import threading
 from collections.abc import Container, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,8 @@ WORK_SUFFIX = ".manifestwork.yaml"
 SCORER_PREFIX = "platform/dynamicscorer."
 HARMLESS_NAMES = frozenset({".gitkeep", "README.md"})
 """Names of files that people keep in folders, and that no tool of Argo CD reads."""
+_WRITERS = 4
+"""Threads that write, mostly in different folders. One alone waits for the disk half of its time."""
 _LARGEST = 64 * 1024 * 1024
 """Most bytes of a file that could be ours. Argo CD accepts no directory above 10 MB, and the INVENTORY of 100
 shards of 500 clusters has about that.
@@ -145,25 +149,39 @@ def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
     """
     if changes.is_clean:
         return
-    temporary = f"{TEMPORARY_PREFIX}{os.getpid()}{TEMPORARY_SUFFIX}"
     try:
         rendered.mkdir(parents=True, exist_ok=True)
         folder = SafeFolder(rendered)
         for path in changes.leftovers:
             folder.remove(path)
         union = changes.owned | (tree.files.keys() - {INVENTORY})
-        folder.replace(INVENTORY, (inventory_bytes(union),), temporary=temporary)
-        for path in (*changes.added, *changes.changed):
-            if path != INVENTORY:
-                folder.replace(path, tree.files[path], temporary=temporary)
+        folder.replace(INVENTORY, (inventory_bytes(union),), temporary=_temporary())
+        paths = [path for path in (*changes.added, *changes.changed) if path != INVENTORY]
+        share = len(paths) // _WRITERS + 1
+        parts = (paths[start : start + share] for start in range(0, len(paths), share))
+        with ThreadPoolExecutor(_WRITERS) as threads:
+            writing = [threads.submit(_write_part, folder, tree, part) for part in parts]
+        for each in writing:
+            each.result()
         for path in changes.removed:
             folder.remove(path)
         for directory in sorted({path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True):
             folder.remove_empty(directory)
-        folder.replace(INVENTORY, tree.files[INVENTORY], temporary=temporary)
+        folder.replace(INVENTORY, tree.files[INVENTORY], temporary=_temporary())
     except OSError as error:
         msg = f"cannot write {error.filename or rendered}: {error.strerror or error}"
         raise RepositoryError(msg) from error
+
+
+def _write_part(folder: SafeFolder, tree: RenderedTree, paths: Iterable[str]) -> None:
+    temporary = _temporary()
+    for path in paths:
+        folder.replace(path, tree.files[path], temporary=temporary)
+
+
+def _temporary() -> str:
+    """The name of a new file. No two threads of any process have the same one."""
+    return f"{TEMPORARY_PREFIX}{os.getpid()}-{threading.get_ident()}{TEMPORARY_SUFFIX}"
 
 
 _NO_NAMES = frozenset({"", ".", ".."})

@@ -70,26 +70,32 @@ class SafeFolder:
             if error.errno in {errno.ELOOP, errno.ENXIO}:
                 raise NotRegularError(file) from error
             raise
-        with os.fdopen(descriptor, "rb", buffering=0) as stream:
+        try:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
                 raise NotRegularError(file)
             if state.st_size > limit:
                 raise TooLargeError(file, state.st_size)
-            return stream.read()
+            return b"".join(iter(lambda: os.read(descriptor, state.st_size + 1), b""))
+        finally:
+            os.close(descriptor)
 
     def replace(self, path: str, parts: Iterable[bytes], *, temporary: str) -> None:
-        """Writes a file to a temporary name in its folder and renames it. Creates missing folders."""
-        target = self._at(path, make=True)
-        new = target.with_name(temporary)
+        """Writes a file to a temporary name in its folder and renames it. Creates missing folders.
+
+        Uses no Path, because threads can make only one at a time, while others write.
+        """
+        self._check(path, make=True)
+        target = self._prefix + path
+        new = f"{os.path.dirname(target)}/{temporary}"  # noqa: PTH120
         try:
-            with new.open("xb") as file:
+            with open(new, "xb", buffering=1 << 16) as file:  # noqa: PTH123
                 file.write(b"".join(parts))
-            new.replace(target)
+            os.replace(new, target)  # noqa: PTH105
         except OSError as error:
             with contextlib.suppress(OSError):
-                new.unlink()
-            raise OSError(error.errno, error.strerror, str(target)) from error
+                os.unlink(new)  # noqa: PTH108
+            raise OSError(error.errno, error.strerror, target) from error
 
     def remove(self, path: str) -> None:
         """Deletes a file or a symbolic link. Does nothing if it is missing."""

@@ -19,8 +19,10 @@ HEAD_LINES: Final = 512
 PIECE: Final = 4 << 10
 """Bytes of a head that are parsed in one step: at most 6 ms. Most heads are smaller."""
 
+BODY_PIECE: Final = 256 << 10
+"""Bytes of a body that are read at once: all that the event loop has. Less is cut from it again and again."""
 FRAMED_PIECE: Final = 64 << 10
-"""Bytes of a body in chunks that are read at once. Trailers of this size are parsed in one step."""
+"""The same for a body in chunks. Trailers of this size are parsed in one step."""
 IDENTITY: Final = {"Accept-Encoding": "identity"}
 """The header for every request. A compressed answer of 200 kB may have 200 MB."""
 FREE_CHUNKS: Final = 10_000
@@ -51,8 +53,7 @@ class HeadStream(httpcore.AsyncNetworkStream):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
         """Raises ExcessError if all that was read so far is not a complete head, and is too large for one."""
         if not self._in_head:
-            most = min(max_bytes, FRAMED_PIECE) if self._framed else max_bytes
-            return await self._inner.read(most, timeout=timeout)
+            return await self._inner.read(FRAMED_PIECE if self._framed else BODY_PIECE, timeout=timeout)
         if self._bytes > HEAD_BYTES or self._lines > HEAD_LINES:
             raise ExcessError(
                 f"sends a head of more than {HEAD_BYTES} bytes or {HEAD_LINES} lines,"
