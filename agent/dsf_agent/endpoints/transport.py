@@ -10,7 +10,6 @@ from typing import Final
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
-import httpcore
 import httpx
 
 from dsf_agent import __version__
@@ -25,7 +24,7 @@ ERROR_BODY_LIMIT: Final = 64 * 1024
 SCORES_PART: Final = 4
 """The answer of a scoring API may have this part of the bytes of a source's."""
 CHUNK: Final = 256 << 10
-"""Bytes per read and write: each costs about 50 Python calls. A connection holds up to five of them."""
+"""Bytes per write: each costs about 50 Python calls. A connection holds up to five of them."""
 
 Body = bytes | memoryview
 
@@ -79,13 +78,6 @@ class Answer:
     @property
     def ok(self) -> bool:
         return 200 <= self.status < 300
-
-
-def use_large_reads() -> None:
-    """Makes httpcore read CHUNK bytes at a time, as asyncio does, instead of 64 KiB, for the whole process.
-    The size is a class constant without another way to set it.
-    """
-    httpcore.AsyncHTTP11Connection.READ_NUM_BYTES = CHUNK
 
 
 class _Origin:

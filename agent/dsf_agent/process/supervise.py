@@ -13,7 +13,6 @@ import msgspec
 
 from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.configuration.watch import Observation, Suspension, UnusableFile, Watcher
-from dsf_agent.endpoints import transport
 from dsf_agent.process.build import Adapters
 from dsf_agent.schedule.worker import Scheduler, WorkerState
 from dsf_runtime.pages import Page, PageServer
@@ -212,13 +211,12 @@ async def serve(adapters: Adapters) -> int:
 
 
 def tune() -> None:
-    """Large reads, and a garbage collector that rarely blocks: by default a full collection could block a
-    cycle for 20 ms. Objects of the start-up are excluded, and those of a cycle are freed by reference counts.
+    """A garbage collector that rarely blocks: by default a full collection could block a cycle for 20 ms.
+    Objects of the start-up are excluded, and those of a cycle are freed by reference counts.
     """
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
-    transport.use_large_reads()
 
 
 async def collect_periodically(*, pause_seconds: float = PAUSE_SECONDS) -> None:

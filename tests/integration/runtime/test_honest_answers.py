@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
+from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from gitops_dsf.metricstore.client import MetricStore
@@ -53,7 +53,6 @@ Reader = Callable[[str, Trust], Awaitable[bytes]]
 
 
 async def _agent(url: str, trust: Trust) -> bytes:
-    use_large_reads()
     transport = Transport(limits=CallLimits(total_seconds=30, answer_bytes=64 << 20))
     try:
         return bytes((await transport.call(Call(url=url, trust=trust))).body)

@@ -3,16 +3,14 @@ reason after a limited number of bytes, and the event loop keeps running.
 """
 
 import asyncio
-from asyncio import selector_events
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import h11
-import httpcore
 import pytest
 
 from dsf_agent.endpoints.budget import Budget, BudgetFullError
-from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
+from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_agent.errors import AgentError
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
 from tests.support.hostile import KINDS, hostile
@@ -64,10 +62,6 @@ def parser(monkeypatch: pytest.MonkeyPatch) -> Parser:
 
     monkeypatch.setattr(h11.Connection, "next_event", counting)
     monkeypatch.setattr(h11.Connection, "receive_data", taking)
-    # As they are, so that they are put back at the end.
-    monkeypatch.setattr(selector_events._SelectorTransport, "max_size", 256 << 10)
-    monkeypatch.setattr(httpcore.AsyncHTTP11Connection, "READ_NUM_BYTES", 64 << 10)
-    use_large_reads()
     return counted
 
 

@@ -1,16 +1,12 @@
 """Limits that keep one peer from harming others: slots, texts in messages; and the size of reads."""
 
 import asyncio
-import inspect
 from contextlib import AsyncExitStack
-from pathlib import Path
 
-import httpcore
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.endpoints import transport
 from dsf_agent.endpoints.transport import OriginLimit
 from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
 
@@ -101,17 +97,3 @@ def test_texts_of_peers_become_one_short_printable_line(data: bytes | str) -> No
 def test_retry_after(header: str, seconds: float | None) -> None:
     """Seconds or a date, with a limit. An invalid value is ignored. The time is 100 s after the epoch."""
     assert retry_after({"retry-after": header}, now=100.0) == seconds
-
-
-async def test_connections_use_large_reads() -> None:
-    """If a newer Python or httpcore renames them, the agent only reads smaller pieces."""
-    transport.use_large_reads()
-    server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
-    async with server:
-        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        assert writer.transport.max_size == transport.CHUNK  # type: ignore[attr-defined] # what asyncio hands to recv()
-        writer.close()
-        await writer.wait_closed()
-    engine = Path(inspect.getfile(httpcore.AsyncHTTP11Connection.handle_async_request)).read_text()
-    assert "self.READ_NUM_BYTES" in engine
-    assert httpcore.AsyncHTTP11Connection.READ_NUM_BYTES == transport.CHUNK
