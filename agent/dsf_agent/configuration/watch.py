@@ -72,10 +72,12 @@ def _content(path: Path) -> Content:
     except OSError as error:
         return UnusableFile(reason="unreadable", text=f"{path}: {error.strerror}")
     try:
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
                 return UnusableFile(reason="unreadable", text=f"{path} is not a regular file")
-            content = file.read(MAX_BYTES + 1)
+            # Not MAX_BYTES: the kernel would clear a huge page for them, each second.
+            content = file.read(min(state.st_size, MAX_BYTES) + 1)
     except OSError as error:
         return UnusableFile(reason="unreadable", text=f"{path}: {error.strerror}")
     if len(content) > MAX_BYTES:

@@ -157,28 +157,31 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
     deeper, the piece is no valid JSON.
     """
     size, count, parts = sum(map(len, chunks)), 0, list[Body]()
-    waiting, head, text = deque(chunks), b"", b""
+    waiting, head, unread = deque(chunks), b"", list[bytes]()
     chunks.clear()
     try:
         while waiting:
-            taken, room = [text], piece
+            room = piece
             while waiting and room > 0:
-                taken.append(waiting.popleft())
-                room -= len(taken[-1])
-            text = b"".join(taken)
+                unread.append(waiting.popleft())
+                room -= len(unread[-1])
+            if not head or _SEAM not in unread[-1]:
+                unread = [b"".join(unread)]
             if not head:
-                start = text.find(_RESULT, 0, _HEAD_LIMIT) + len(_RESULT)
-                head, text = text[:start], text[start:]
-            seam = text.rfind(_SEAM) if head.endswith(_RESULT) else -1
+                start = unread[0].find(_RESULT, 0, _HEAD_LIMIT) + len(_RESULT)
+                head, unread = unread[0][:start], [unread[0][start:]]
+            *before, last = unread
+            seam = last.rfind(_SEAM) if head.endswith(_RESULT) else -1
             if seam < 0:
                 break
-            rows = b"".join((b"[", memoryview(text)[: seam + 1], b"]"))
+            rows = b"".join((b"[", *before, memoryview(last)[: seam + 1], b"]"))
             count += len(_ROWS.decode(_utf8(rows)))
             parts.append(memoryview(rows)[1:-1])
-            text = text[seam + 2 :]
+            unread = [last[seam + 2 :]]
             await asyncio.sleep(0)
         if parts and not waiting:
             # The last piece has the rest of the document: status, type, warnings, and that nothing follows.
+            text = b"".join(unread)
             document = _DOCUMENT.decode(_utf8(head + text))
             data = _good(document, where=where)
             count += len(_ROWS.decode(data.result))
@@ -191,7 +194,7 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
     for index, part in enumerate(parts):
         chunks += [bytes(part), b","]
         parts[index] = b""
-    chunks += [text, *waiting]
+    chunks += [*unread, *waiting]
     return None
 
 
