@@ -89,7 +89,7 @@ class SafeFolder:
         target = self._prefix + path
         new = f"{os.path.dirname(target)}/{temporary}"  # noqa: PTH120
         try:
-            with open(new, "xb", buffering=1 << 16) as file:  # noqa: PTH123
+            with open(new, "xb", buffering=1 << 12) as file:  # noqa: PTH123
                 file.write(b"".join(parts))
             os.replace(new, target)  # noqa: PTH105
         except OSError as error:

@@ -80,15 +80,14 @@ class Killer:
     """
 
     def __init__(self, patch: pytest.MonkeyPatch, *, before: int) -> None:
-        self.left = before
+        self._left = iter(range(before))
         for name in ("replace", "unlink", "mkdir", "rmdir"):
             patch.setattr(os, name, self._step(getattr(os, name)))
 
     def _step(self, real: Callable[..., object]) -> Callable[..., object]:
         def step(*arguments: Any, **options: Any) -> object:
-            if self.left == 0:
+            if next(self._left, None) is None:
                 raise Killed
-            self.left -= 1
             return real(*arguments, **options)
 
         return step
@@ -109,13 +108,13 @@ def test_a_render_after_a_kill_at_any_step_is_whole(tmp_path: Path, monkeypatch:
         (rendered / "gone" / "notes.txt").write_text("mine")
         before = content(rendered)
         with monkeypatch.context() as patch:
-            killer = Killer(patch, before=after)
+            Killer(patch, before=after)
             try:
                 bring(new, rendered)
             except Killed:
                 steps += 1
-        if killer.left:
-            break
+            else:
+                break
         found = {
             path: data
             for path, data in content(rendered).items()
@@ -126,6 +125,18 @@ def test_a_render_after_a_kill_at_any_step_is_whole(tmp_path: Path, monkeypatch:
             bring(again, rendered)
             assert content(rendered) == {**expected, "gone/notes.txt": b"mine"}
     assert steps > 10
+
+
+def test_a_file_that_cannot_be_written_is_named_and_takes_no_other_with_it(tmp_path: Path) -> None:
+    wanted = tree(**{f"part{number}__{name}": "1\n" for number in range(9) for name in "ab"})
+    changes = compare(wanted, tmp_path)
+    (tmp_path / "part4" / "b").mkdir(parents=True)
+    with pytest.raises(RepositoryError, match=r"cannot write .*/part4/b: Is a directory"):
+        write(wanted, tmp_path, changes)
+    missing = {path for path in wanted.files if not (tmp_path / path).is_file()}
+    assert missing == {"part4/b"}
+    assert owned(tmp_path) == wanted.files.keys() - {INVENTORY}
+    assert not list(tmp_path.rglob("*.tmp"))
 
 
 def content(root: Path) -> dict[str, bytes]:
