@@ -105,8 +105,8 @@ class SafeFolder:
         with contextlib.suppress(OSError):
             self._at(folder).rmdir()
 
-    def _at(self, path: str, *, make: bool = False) -> Path:
-        self._check(path, make=make)
+    def _at(self, path: str) -> Path:
+        self._check(path)
         return self._root / path
 
     def _check(self, path: str, *, make: bool = False) -> None:

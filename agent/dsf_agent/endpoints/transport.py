@@ -24,7 +24,7 @@ ERROR_BODY_LIMIT: Final = 64 * 1024
 SCORES_PART: Final = 4
 """The answer of a scoring API may have this part of the bytes of a source's."""
 CHUNK: Final = 256 << 10
-"""Bytes per write: each costs about 50 Python calls. A connection holds up to five of them."""
+"""Bytes per write: each costs about 50 Python calls."""
 
 Body = bytes | memoryview
 

@@ -20,7 +20,9 @@ PIECE: Final = 4 << 10
 """Bytes of a head that are parsed in one step: at most 6 ms. Most heads are smaller."""
 
 BODY_PIECE: Final = 256 << 10
-"""Bytes of a body that are read at once: all that the event loop has. Less is cut from it again and again."""
+"""Bytes of a body that are read at once: all that the event loop has. Less is cut from it again and again. A
+connection holds up to five of them.
+"""
 FRAMED_PIECE: Final = 64 << 10
 """The same for a body in chunks. Trailers of this size are parsed in one step."""
 IDENTITY: Final = {"Accept-Encoding": "identity"}

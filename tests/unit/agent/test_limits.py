@@ -1,4 +1,4 @@
-"""Limits that keep one peer from harming others: slots, texts in messages; and the size of reads."""
+"""Limits that keep one peer from harming others: slots, and texts in messages."""
 
 import asyncio
 from contextlib import AsyncExitStack

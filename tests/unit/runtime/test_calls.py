@@ -1,5 +1,6 @@
 """Failures of calls, tokens in their texts, and limits of heads."""
 
+import asyncio
 import socket
 from contextlib import ExitStack
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsf_runtime import answers
 from dsf_runtime.answers import FRAMED_PIECE, HEAD_BYTES, HEAD_LINES, PIECE, ExcessError, HeadStream, limited
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, hide
 
@@ -105,9 +107,18 @@ async def test_bodies_come_in_pieces_of_their_own_size() -> None:
     stream = HeadStream(Peer(b"x" * 4 * BIG))
     assert len(await stream.read(BIG)) == PIECE
     stream.ended(framed=False)
-    assert len(await stream.read(1)) > 2 * FRAMED_PIECE
+    assert len(await stream.read(1)) == answers.BODY_PIECE
     stream.ended(framed=True)
     assert len(await stream.read(BIG)) == FRAMED_PIECE
+
+
+async def test_the_event_loop_has_pieces_of_bodies_of_this_size() -> None:
+    server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
+    async with server:
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        assert writer.transport.max_size == answers.BODY_PIECE  # type: ignore[attr-defined] # what asyncio hands to recv()
+        writer.close()
+        await writer.wait_closed()
 
 
 def test_connections_through_proxies_have_limits_too(monkeypatch: pytest.MonkeyPatch) -> None:
