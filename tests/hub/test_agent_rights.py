@@ -70,20 +70,8 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
         spoke.admin.apply(secret(SECRET, "s3cret"))
         wait_until_there(account, "v1/Secret", SECRET, namespace=AGENT_NAMESPACE)
         wait_until_gone(agent, "v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE)
-        wait_for(
-            lambda: refused(agent, score("no-scorer-has-this-name"), because=NOT_THE_FLEETS),
-            what="the hub's admission policies hold",
-        )
+        installation.wait_for_policies()
         yield Rights(installation=installation, identity=identity, agent=agent, account=account)
-
-
-def refused(client: Client, item: Object, *, because: str) -> bool:
-    """Whether a policy refuses an object for this reason. Nothing is created."""
-    try:
-        client.create(item, dry_run=True)
-    except ApiError as error:
-        return because in str(error)
-    return False
 
 
 def test_on_the_hub_it_has_exactly_the_rendered_rights(rights: Rights) -> None:

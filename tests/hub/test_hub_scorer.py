@@ -24,7 +24,7 @@ from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, new_f
 from tests.hub.scenario.installation import ADDON, Installation, installed
 from tests.hub.scenario.placements import SCORE as SCORES
 from tests.hub.scenario.placements import delete_scores, scores, wait_for_decision
-from tests.hub.test_agent_rights import NOT_THE_FLEETS, SCORE_RIGHTS, SUSPENDED_RIGHT, refused
+from tests.hub.test_agent_rights import NOT_THE_FLEETS, SCORE_RIGHTS, SUSPENDED_RIGHT
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus")]
 
@@ -71,9 +71,6 @@ def score(name: str, labels: dict[str, str]) -> Object:
     return manifest(SCORES, name, namespace="cluster2", meta={"labels": labels})
 
 
-STRANGE = score("somebody-elses", {})
-
-
 @pytest.fixture(scope="module")
 def scene(
     control_plane: ControlPlane,
@@ -114,11 +111,7 @@ def scene(
         wait_for(
             lambda: granted_to_hub_scorer(control_plane, "cluster1"), what="the hub scorer has its rights"
         )
-        with Client(control_plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)) as account:
-            wait_for(
-                lambda: refused(account, STRANGE, because="of scorers with runsOn: Hub and no"),
-                what="the hub scorer's policy is in force",
-            )
+        installation.wait_for_policies()
         yield Scene(installation=installation, environment=environment, hub=hub, load=exporters)
 
 
@@ -195,10 +188,6 @@ class TestPolicies:
         try:
             with scene.plane.hub.client(identity) as agent:
                 wait_for(lambda: agent.granted("cluster2") >= SCORE_RIGHTS, what="the agent has rights")
-                wait_for(
-                    lambda: refused(agent, STRANGE, because=NOT_THE_FLEETS),
-                    what="the agents' policy is in force",
-                )
                 hub.create(score(RESOURCE, AGENTS))
                 agent.patch(SCORES, RESOURCE, {"metadata": {"annotations": {"a": "b"}}}, namespace="cluster2")
                 with pytest.raises(ApiError, match="the scorer runs on the hub now"):

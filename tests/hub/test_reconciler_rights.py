@@ -22,14 +22,13 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for, wait_until_gone
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import new_fleet
-from tests.hub.scenario.installation import WORK, installed
+from tests.hub.scenario.installation import POLICY_BINDING, WORK, installed
 from tests.hub.scenario.placements import MANAGED_CLUSTER, PLACEMENT, SCORE
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
 HUB, ARGOCD = "open-cluster-management", "argocd"
 CONFIG_MAP, LEASE = "v1/ConfigMap", "coordination.k8s.io/v1/Lease"
-BINDING = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding"
 REFRESH = "argocd.argoproj.io/application-set-refresh"
 APPLICATION_REFRESH = "argocd.argoproj.io/refresh"
 SET = "guarded"
@@ -49,6 +48,10 @@ class Guarded:
 
     def application_set(self) -> Object:
         return self.hub.get(APPLICATION_SET, SET, namespace=ARGOCD)
+
+    def granted(self, namespace: str) -> Held:
+        """What the account may do there and a stranger may not."""
+        return self.account.granted(namespace) - self.stranger.granted(namespace)
 
     def application(
         self, name: str, *, labels: Object | None = None, owned: bool = True, controls: bool = True
@@ -86,7 +89,7 @@ def guarded(
 ) -> Iterator[Guarded]:
     fleet = new_fleet(git_server, "guarded", clusters=["cluster1"])
     with ExitStack() as stack:
-        stack.enter_context(installed(fleet, control_plane))
+        installation = stack.enter_context(installed(fleet, control_plane))
         hub.apply(application_set())
         stack.callback(hub.delete, APPLICATION_SET, SET, namespace=ARGOCD)
         stack.callback(hub.delete, CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)
@@ -95,7 +98,8 @@ def guarded(
         account = stack.enter_context(Client(server.service_account_kubeconfig(HUB, NAME)))
         stranger = stack.enter_context(Client(server.service_account_kubeconfig(HUB, "default")))
         found = Guarded(hub=hub, account=account, stranger=stranger)
-        wait_for(lambda: refused_by_every_policy(found), what="the policies are in force")
+        wait_for(lambda: all(found.granted(at) >= held for at, held in HELD.items()), what="its rights")
+        installation.wait_for_policies()
         yield found
 
 
@@ -103,36 +107,6 @@ def guarded(
 def _leave_nothing(guarded: Guarded) -> Iterator[None]:
     yield
     guarded.clean()
-
-
-def refused_by_every_policy(found: Guarded) -> bool:
-    """By a dry run of one forbidden act for each: a policy counts a moment after it is written, and a role,
-    too.
-    """
-    found.score("probe", {})
-    found.application("probe", labels={})
-    label, account = {"metadata": {"labels": {"probe": "yes"}}}, found.account
-    acts: tuple[Callable[[], object], ...] = (
-        lambda: account.patch(APPLICATION_SET, SET, label, namespace=ARGOCD, dry_run=True),
-        lambda: account.patch(APPLICATION, "probe", label, namespace=ARGOCD, dry_run=True),
-        lambda: account.delete(APPLICATION, "probe", namespace=ARGOCD, dryRun=["All"]),
-        lambda: account.delete(SCORE, "probe", namespace="cluster1", dryRun=["All"]),
-        lambda: account.create(manifest(CONFIG_MAP, "probe", namespace=HUB), dry_run=True),
-        lambda: account.patch(MANAGED_CLUSTER, "cluster1", label, dry_run=True),
-        lambda: account.create(manifest(LEASE, "probe", namespace=HUB), dry_run=True),
-    )
-
-    def refused(act: Callable[[], object]) -> bool:
-        try:
-            act()
-        except ApiError as error:
-            return "ValidatingAdmissionPolicy" in str(error)
-        return False
-
-    try:
-        return all(refused(act) for act in acts)
-    finally:
-        found.clean()
 
 
 SOURCE = {"repoURL": "http://127.0.0.1:9/none.git", "path": ".", "targetRevision": "main"}
@@ -166,14 +140,16 @@ def listed(*places: Where) -> Held:
     }
 
 
+HELD = {
+    HUB: listed(Where.EVERYWHERE, Where.HUB),
+    ARGOCD: listed(Where.EVERYWHERE, Where.ARGOCD),
+    "cluster1": listed(Where.EVERYWHERE),
+    "kube-system": listed(Where.EVERYWHERE),
+}
+
+
 def test_it_holds_exactly_what_the_list_says(guarded: Guarded) -> None:
-    for namespace, wanted in {
-        HUB: listed(Where.EVERYWHERE, Where.HUB),
-        ARGOCD: listed(Where.EVERYWHERE, Where.ARGOCD),
-        "cluster1": listed(Where.EVERYWHERE),
-        "kube-system": listed(Where.EVERYWHERE),
-    }.items():
-        assert guarded.account.granted(namespace) - guarded.stranger.granted(namespace) == wanted, namespace
+    assert {namespace: guarded.granted(namespace) for namespace in HELD} == HELD
 
 
 def test_a_copy_goes_by_the_uid_and_version_that_were_read(guarded: Guarded) -> None:
@@ -438,7 +414,7 @@ REFUSED: dict[str, Callable[[Guarded], object]] = {
     "delete all Applications": lambda it: it.account.request(
         "DELETE", it.account.path(APPLICATION, namespace=ARGOCD)
     ),
-    "delete a policy's binding": lambda it: it.account.delete(BINDING, f"{NAME}-applications"),
+    "delete a policy's binding": lambda it: it.account.delete(POLICY_BINDING, f"{NAME}-applications"),
     "be somebody else": lambda it: it.account.token(HUB, "default"),
 }
 

@@ -2,6 +2,7 @@
 sync-wave order.
 """
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ CRD = "CustomResourceDefinition"
 KEPT = frozenset({"Namespace", CRD})
 WORK = "work.open-cluster-management.io/v1/ManifestWork"
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
+ADMISSION = "admissionregistration.k8s.io/v1"
+POLICY_BINDING = f"{ADMISSION}/ValidatingAdmissionPolicyBinding"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,43 @@ class Installation:
             if item["kind"] == CRD:
                 wait_until_served(self.hub, [item])
         return answers
+
+    def wait_for_policies(self) -> None:
+        """Wait until the API server enforces every admission policy that was applied so far.
+
+        It reads all of them together, at most once a second (policySource.refreshPolicies of its source), so
+        the one that is written last here is not enforced before the others.
+        """
+        name = f"last-{uuid.uuid4()}"
+        rule = {
+            "apiGroups": [""],
+            "apiVersions": ["v1"],
+            "resources": ["configmaps"],
+            "operations": ["CREATE"],
+            "resourceNames": [name],
+        }
+        refuse = {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "false", "message": name}],
+        }
+        bind = {"policyName": name, "validationActions": ["Deny"]}
+        kinds = {f"{ADMISSION}/ValidatingAdmissionPolicy": refuse, POLICY_BINDING: bind}
+        probe = manifest("v1/ConfigMap", name, namespace="default")
+
+        def refused() -> bool:
+            try:
+                self.hub.create(probe, dry_run=True)
+            except ApiError as error:
+                return name in str(error)
+            return False
+
+        for kind, spec in kinds.items():
+            self.hub.create(manifest(kind, name, spec=spec))
+        try:
+            wait_for(refused, what="the admission policies are enforced")
+        finally:
+            for kind in kinds:
+                self.hub.delete(kind, name)
 
     def sync(self) -> None:
         """Renders the repository, applies the tree, and deletes what is no longer rendered, as Argo CD's
