@@ -66,7 +66,8 @@ def _items(given_results: list[Result], *, scorer: Summary, size: int = 1000) ->
 
 
 def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
-    return asyncio.run(sample_text({label_sets.of(labels).line: score for labels, score in given_results}))
+    samples = {label_sets.of(labels).line: score for labels, score in given_results}
+    return b"".join(asyncio.run(sample_text(samples)))
 
 
 @example([(("\0", *[""] * (WIDTH - 1)), 0.0)], None, None)
