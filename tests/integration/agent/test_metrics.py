@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
+from dsf_agent.metrics import PIECE_LINES
 from dsf_runtime.pages import MAX_CONNECTIONS
 from tests.support.agent.http import HttpFake, Reply, matrix, scores, series
 from tests.support.agent.process import agent as process
@@ -109,7 +110,8 @@ async def test_json_logs_name_scorer_and_reason(warm_programs: Path, place: Plac
 
 
 async def test_both_formats(place: Place) -> None:
-    async with HttpFake(scores(1.5, -2.0)) as api:
+    given = (1.5, -2.0, *range(PIECE_LINES))  # so that their text has two pieces
+    async with HttpFake(scores(*given)) as api:
         place.put(entry("cpu", scoring=api.url))
         async with place.agent() as agent:
             await until(lambda: agent.scorer()["state"] == "running", what="scored")
@@ -125,7 +127,7 @@ async def test_both_formats(place: Place) -> None:
                     values = {
                         sample.labels["ds_node"]: sample.value for sample in families["dynamic_score"].samples
                     }
-                    assert values == {"n0": 1.5, "n1": -2.0}
+                    assert values == {f"n{number}": value for number, value in enumerate(given)}
                     assert "process_open_fds" in families
 
 
