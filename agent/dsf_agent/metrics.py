@@ -72,7 +72,7 @@ class SamplePrefix:
 
 async def sample_text(samples: Mapping[bytes, float]) -> list[bytes]:
     """The text of finite values, which have their SamplePrefix as key, in pieces: to join those of 50,000
-    takes the event loop 5 ms. Lets other tasks run in between.
+    would hold the event loop for up to 25 ms. Lets other tasks run in between.
     """
     remaining, pieces = iter(samples.items()), list[bytes]()
     while batch := list(itertools.islice(remaining, PIECE_LINES)):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from gitops_dsf.hub.names import APPLICATION_LABEL
+from gitops_dsf.render.admission import ADMISSION_API
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION
 from tests.hub.controlplane.plane import ControlPlane
@@ -26,8 +27,7 @@ CRD = "CustomResourceDefinition"
 KEPT = frozenset({"Namespace", CRD})
 WORK = "work.open-cluster-management.io/v1/ManifestWork"
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
-ADMISSION = "admissionregistration.k8s.io/v1"
-POLICY_BINDING = f"{ADMISSION}/ValidatingAdmissionPolicyBinding"
+POLICY_BINDING = f"{ADMISSION_API}/ValidatingAdmissionPolicyBinding"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Installation:
             "validations": [{"expression": "false", "message": name}],
         }
         bind = {"policyName": name, "validationActions": ["Deny"]}
-        kinds = {f"{ADMISSION}/ValidatingAdmissionPolicy": refuse, POLICY_BINDING: bind}
+        kinds = {f"{ADMISSION_API}/ValidatingAdmissionPolicy": refuse, POLICY_BINDING: bind}
         probe = manifest("v1/ConfigMap", name, namespace="default")
 
         def refused() -> bool:
@@ -92,9 +92,9 @@ class Installation:
                 return name in str(error)
             return False
 
-        for kind, spec in kinds.items():
-            self.hub.create(manifest(kind, name, spec=spec))
         try:
+            for kind, spec in kinds.items():
+                self.hub.create(manifest(kind, name, spec=spec))
             wait_for(refused, what="the admission policies are enforced")
         finally:
             for kind in kinds:
