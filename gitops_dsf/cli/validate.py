@@ -123,10 +123,16 @@ def mend(diagnostics: Iterable[Diagnostic]) -> bool:
 def mended(text: str, findings: Iterable[Diagnostic]) -> tuple[str, list[Diagnostic]]:
     """The text of a file with the edits of its findings, and the findings whose edits could be made."""
     file = YamlFile(text)
-    # What is inside of a renamed field is edited by its present path, so it comes first.
-    ordered = sorted(
-        (item for item in findings if item.edits),
-        key=lambda item: (-len(item.edits[0].path), len(item.edits[0].to), item.message),
-    )
+
+    def order(finding: Diagnostic) -> tuple[bool, int, int, str]:
+        """What is inside of a renamed field is edited by its present path, so it comes before the rename.
+
+        A field that is added is named by the path that it has after all renames, so it comes last.
+        """
+        first = finding.edits[0]
+        is_added = not file.has(finding.position.line, first.path)
+        return is_added, -len(first.path), len(first.to), finding.message
+
+    ordered = sorted((finding for finding in findings if finding.edits), key=order)
     done = [item for item in ordered if file.edit(item.position.line, item.edits)]
     return file.text, done

@@ -9,7 +9,7 @@ field names, AddonPlacementScore).
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.declared import KINDS
@@ -27,12 +27,13 @@ class Dialect(NamedTuple):
     """What the hint says; none if somebody has to decide."""
     replaces: tuple[Path, ...] = ()
     """Paths that the right spelling fills. If they are missing, that is no further mistake."""
+    severity: Severity = Severity.ERROR
 
     def finding(self, document: Document) -> Diagnostic:
         """The finding, at the value if that is spelled differently, else at the key."""
         is_value = any(edit.value is not None for edit in self.edits)
         position = document.at(self.path) if is_value else document.key_at(self.path)
-        return codes.DIALECT.at(position, self.message, self.hint, edits=self.edits)
+        return codes.DIALECT.at(position, self.message, self.hint, severity=self.severity, edits=self.edits)
 
 
 _VALUES: Final[dict[Path, tuple[str, ...]]] = {
@@ -42,6 +43,8 @@ _VALUES: Final[dict[Path, tuple[str, ...]]] = {
     ("spec", "source", "type"): ("Prometheus", "Kubernetes", "OpenTelemetry", "None"),
 }
 """Upstream's enumerations, which older texts write in lower case."""
+CHOSEN_INTERVAL_SECONDS: Final = 60
+"""What `validate --fix` writes where the blog post's scorer has no interval."""
 
 
 def find_dialects(document: Document) -> list[Dialect]:
@@ -145,17 +148,26 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
         return
     there = {str(name).lower() for name, value in spec.items() if value is not None}
     host = value_at(spec, ("scoring", "endpoint", "host")) or value_at(spec, ("scoring", "host"))
-    interval = value_at(spec, ("scoring", "params", "interval"))
     values = {
         "description": spec.get("name") or "scores from the metrics of the source",
         "configURL": f"{host.rstrip('/')}/config" if isinstance(host, str) and host else None,
-        "configSyncMode": "None" if interval else "Full",
+        # With the interval below, the file says all that the scorer needs, and nothing waits for a /config.
+        "configSyncMode": "None",
     }
     for name, value in values.items():
         path: Path = ("spec", name)
         if name.lower() not in there and isinstance(value, str):
             edits = (Edit(path, value=value),)
             yield Dialect(path, f"{name} is missing, as in an older text", f"write {name}: {value}", edits)
+    if isinstance(spec.get("scoring"), dict) and not value_at(spec, ("scoring", "params", "interval")):
+        interval: Path = ("spec", "scoring", "params", "interval")
+        yield Dialect(
+            ("spec", "scoring"),
+            "the scorer has no interval, as in an older text: nothing says how often it runs",
+            f"write scoring.params.interval: {CHOSEN_INTERVAL_SECONDS}, or other seconds between two runs",
+            edits=(Edit(interval, value=CHOSEN_INTERVAL_SECONDS),),
+            severity=Severity.NOTICE,
+        )
 
 
 def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds

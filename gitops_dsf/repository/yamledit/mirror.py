@@ -34,12 +34,17 @@ def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -
 
 
 def apply(content: Any, edit: Edit) -> bool:  # noqa: ANN401 - whatever YAML holds
-    """Makes one edit of a document. Returns False if the document does not have the place."""
+    """Makes one edit of a document. Returns False if the document does not have the place.
+
+    A field that is added brings the objects that it is in.
+    """
     *parents, key = edit.path
     way = [content]
     for part in parents:
         if not _holds(way[-1], part):
-            return False
+            if edit.value is None or not isinstance(way[-1], CommentedMap):
+                return False
+            way[-1].insert(0, part, CommentedMap())
         way.append(way[-1][part])
     holder = way[-1]
     if edit.value is not None:

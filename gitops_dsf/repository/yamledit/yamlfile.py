@@ -12,6 +12,7 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
 from gitops_dsf.diagnostics import Edit
+from gitops_dsf.repository.load import Path, value_at
 from gitops_dsf.repository.yamledit.mirror import apply
 
 _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
@@ -22,6 +23,7 @@ _BOM: Final = "\ufeff"
 _MARKER: Final = re.compile(r"^(?=---(?:\s|$))", re.MULTILINE)
 _END: Final = re.compile(r"^\.\.\.(?:\s|$)", re.MULTILINE)
 """The end of a document inside of a part, where more can follow."""
+_MISSING: Final = object()
 
 
 class YamlFile:
@@ -48,14 +50,25 @@ class YamlFile:
 
     def edit(self, line: int, edits: Iterable[Edit]) -> bool:
         """Makes the edits of a finding in the document that holds a line; False if it cannot be edited."""
+        try:
+            content = self._content_at(line)
+            return content is not None and all(apply(content, edit) for edit in edits)
+        except YAMLError:
+            return False
+
+    def has(self, line: int, path: Path) -> bool:
+        """Whether the document that holds a line has a field now; False if it cannot be edited."""
+        try:
+            return value_at(self._content_at(line), path, _MISSING) is not _MISSING
+        except YAMLError:
+            return False
+
+    def _content_at(self, line: int) -> Any:  # noqa: ANN401 - whatever YAML holds
         for document in self._documents:
             line -= document.lines
             if line <= 0:
-                try:
-                    return all(apply(document.content, edit) for edit in edits)
-                except YAMLError:
-                    return False
-        return False
+                return document.content
+        return None
 
     @property
     def holds_nothing(self) -> bool:

@@ -185,7 +185,7 @@ metadata: {name: cpu-predictor, namespace: open-cluster-management}
 spec:
   description: cpu-predictor
   configURL: http://cpu-predictor-api.default.svc:8000/config
-  configSyncMode: Full
+  configSyncMode: None
   source:
     type: Prometheus
     # in each cluster
@@ -197,6 +197,7 @@ spec:
       step: 60
   scoring:
     params:
+      interval: 60
       name: cpu-predictor # of the score
     host: http://cpu-predictor-api.default.svc:8000
     path: /scoring
