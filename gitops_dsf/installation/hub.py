@@ -31,6 +31,22 @@ class _NotFoundError(HubError):
     """The object does not exist."""
 
 
+class ConflictError(HubError):
+    """Somebody else wrote the object after it was read."""
+
+
+class RefusedError(HubError):
+    """The API server does not allow the request: rights are missing, or an admission policy forbids it."""
+
+
+_REFUSALS: Final[Mapping[int, type[HubError]]] = {
+    HTTPStatus.NOT_FOUND: _NotFoundError,
+    HTTPStatus.CONFLICT: ConflictError,
+    HTTPStatus.FORBIDDEN: RefusedError,
+    HTTPStatus.UNPROCESSABLE_ENTITY: RefusedError,
+}
+
+
 class Change(StrEnum):
     """What an apply did to an object."""
 
@@ -117,10 +133,14 @@ class WritableHub(Hub):
         found = self._find(path)
         return None if found is None else dict(msgspec.json.decode(found, type=dict[str, Any]))
 
-    def list(self, path: str, *, labels: str = "") -> list[Object]:
-        """Returns the objects of a collection. Raises HubError."""
+    def list(self, path: str, *, labels: str = "", name: str = "") -> list[Object]:
+        """Returns the objects of a collection, or those of one name in all namespaces. Raises HubError."""
+        selectors = {
+            **({"labelSelector": labels} if labels else {}),
+            **({"fieldSelector": f"metadata.name={name}"} if name else {}),
+        }
         with self._refusals():
-            raw = self.items(path, **({"labelSelector": labels} if labels else {}))
+            raw = self.items(path, **selectors)
             return [msgspec.json.decode(one, type=dict[str, Any]) for one in raw]
 
     def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
@@ -179,8 +199,7 @@ class WritableHub(Hub):
         try:
             yield
         except ApiError as error:
-            kind = _NotFoundError if error.status == HTTPStatus.NOT_FOUND else HubError
-            raise kind(f"context {self.context}: {error}") from error
+            raise _REFUSALS.get(error.status, HubError)(f"context {self.context}: {error}") from error
 
 
 def _declared(text: bytes, item: Object) -> object:

@@ -22,8 +22,16 @@ from dsf_wire.constants import (
 )
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.applications import prunes
-from gitops_dsf.hub.names import APPLICATION_LABEL, PART_OF_LABEL, RECONCILER
-from gitops_dsf.installation.hub import Served, WritableHub, object_text, say
+from gitops_dsf.hub.names import (
+    APPLICATION_LABEL,
+    MAINTENANCE_TAINT,
+    MOVES_CONFIGMAP,
+    OCM_GROUP,
+    PART_OF_LABEL,
+    RECONCILER,
+)
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.installation.hub import ConflictError, RefusedError, Served, WritableHub, object_text, say
 from gitops_dsf.render.argocd import rendered_kinds
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.wording import names_text, plural
@@ -42,12 +50,23 @@ WORK: Final = ("work.open-cluster-management.io", "ManifestWork")
 KEPT: Final = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
 """What would undo a deletion or move an application."""
+LEASE: Final = ("coordination.k8s.io", "Lease")
+CONFIGMAP: Final = ("", "ConfigMap")
+SCORE: Final = (SCORE_GROUP, "AddOnPlacementScore")
+CLUSTER: Final = (OCM_GROUP, "ManagedCluster")
 ON_CLUSTERS: Final = (ADDON, WORK)
 """What OCM removes from the managed clusters, for which it needs the rights and templates that go later."""
 TRACKING: Final = "argocd.argoproj.io/tracking-id"
 FLUX: Final = "kustomize.toolkit.fluxcd.io/name"
 AT_A_TIME: Final = 32
 POLL_SECONDS: Final = 2.0
+POLICY_POLLS: Final = 30
+POLICY_POLL_SECONDS: Final = 0.5
+"""How often a deletion is tried again that a policy refuses, because the policy is deleted already: API
+servers take up changed policies once a second (Kubernetes 1.37.2,
+apiserver/pkg/admission/plugin/policy/generic/policy_source.go).
+"""
+MOST_CONFLICTS: Final = 5
 
 
 class UninstallError(HubError):
@@ -69,6 +88,10 @@ class Uninstaller:
     _deleted: set[str] = field(default_factory=set, init=False)
     _used: list[str] = field(default_factory=list, init=False)
     """AppProjects that other Applications use, with one of them."""
+    _written: dict[Kind, list[Object]] = field(default_factory=dict, init=False)
+    """What the reconciler created. It has no label of ours."""
+    _tainted: list[str] = field(default_factory=list, init=False)
+    """Clusters with the taint of a maintenance."""
 
     def run(self, *, seconds: float | None) -> None:
         """Removes all; waits so long, or not, for managed clusters. Raises UninstallError, HubError."""
@@ -76,7 +99,9 @@ class Uninstaller:
             self._look(kind)
         self._nobody_brings_it_back()
         self._carried = sorted(self._copied_documents())
-        if not any(self._found.values()):
+        self._written = self._of_reconciler()
+        self._tainted = self._closed_clusters()
+        if not any((*self._found.values(), *self._written.values(), self._tainted)):
             say("no object of gitops-dsf is on this hub")
         self._without_finalizers()
         for kind in FIRST:
@@ -94,6 +119,7 @@ class Uninstaller:
         self._keep_used_projects()
         self._remove(PROJECT)
         self._remove_of_reconciler()
+        self._open_clusters()
         self._release_health_checks()
         for line in self._stays():
             say(line)
@@ -196,15 +222,88 @@ class Uninstaller:
                 self._found[PROJECT].remove(project)
                 self._used.append(f"{object_text(PROJECT[1], project)}: {user} belongs to it")
 
+    def _of_reconciler(self) -> dict[Kind, list[Object]]:
+        """The objects that the reconciler creates on a hub."""
+        names = {LEASE: (RECONCILER,), CONFIGMAP: (SUSPENDED_CONFIGMAP, MOVES_CONFIGMAP)}
+        written: dict[Kind, list[Object]] = {}
+        for kind, wanted in names.items():
+            served = self.hub.kind(kind[0], kind=kind[1])
+            if served is None:
+                continue
+            self._served.setdefault(kind, served)
+            live = [self.hub.live(served.path(namespace=self.hub_namespace, name=name)) for name in wanted]
+            written[kind] = [item for item in live if item is not None]
+        scores = self.hub.kind(SCORE[0], kind=SCORE[1])
+        if scores is not None:
+            self._served.setdefault(SCORE, scores)
+            written[SCORE] = self.hub.list(scores.path(), name=MOVES_SCORE)
+        return written
+
     def _remove_of_reconciler(self) -> None:
-        """Deletes the Lease and the list of suspended scorers, which the reconciler created itself."""
-        for group, kind, name in (
-            ("coordination.k8s.io", "Lease", RECONCILER),
-            ("", "ConfigMap", SUSPENDED_CONFIGMAP),
-        ):
-            served = self.hub.kind(group, kind=kind)
-            if served is not None and self.hub.delete(served.path(namespace=self.hub_namespace, name=name)):
-                self._tell((group, kind), [{"metadata": {"namespace": self.hub_namespace, "name": name}}])
+        """Deletes what the reconciler created, when it no longer has the rights to create it again.
+
+        OCM counts the scores of moves for ever: they have no validUntil.
+        """
+        for kind, items in self._written.items():
+            # In a dry run, our policies are still there, and refuse the deletion of such scores.
+            if not self.hub.dry_run:
+                paths = [self._path(kind, item) for item in items]
+                with ThreadPoolExecutor(AT_A_TIME) as threads:
+                    list(threads.map(self._delete_without_policies, paths))
+            self._tell(kind, items)
+
+    def _delete_without_policies(self, path: str) -> None:
+        for _ in range(POLICY_POLLS):
+            try:
+                self.hub.delete(path)
+            except RefusedError:
+                time.sleep(POLICY_POLL_SECONDS)
+            else:
+                return
+        self.hub.delete(path)
+
+    def _closed_clusters(self) -> list[str]:
+        """The clusters that a maintenance closed. Nobody else opens them again."""
+        served = self.hub.kind(CLUSTER[0], kind=CLUSTER[1])
+        if served is None:
+            return []
+        self._served.setdefault(CLUSTER, served)
+        return [
+            item["metadata"]["name"]
+            for item in self.hub.list(served.path())
+            if any(taint.get("key") == MAINTENANCE_TAINT for taint in _taints(item))
+        ]
+
+    def _open_clusters(self) -> None:
+        """Takes the taint of maintenance off the clusters."""
+        if not self._tainted:
+            return
+        if not self.hub.dry_run:
+            with ThreadPoolExecutor(AT_A_TIME) as threads:
+                list(threads.map(self._open_cluster, self._tainted))
+        removed = "would be removed" if self.hub.dry_run else "removed"
+        names = names_text([f"ManagedCluster {name}" for name in self._tainted])
+        say(f"{names}: the taint {MAINTENANCE_TAINT} {removed}, so that applications may be placed there")
+
+    def _open_cluster(self, name: str) -> None:
+        """Writes the list of taints as it was read: OCM writes the same list."""
+        path = self._served[CLUSTER].path(name=name)
+        for attempt in range(1, MOST_CONFLICTS + 1):
+            item = self.hub.live(path)
+            if item is None:
+                return
+            # Each other taint stays word for word, because OCM refuses another timeAdded
+            # (docs/contributing/behaviour.md#taints-that-ocm-sets).
+            others = [taint for taint in _taints(item) if taint.get("key") != MAINTENANCE_TAINT]
+            version = item["metadata"].get("resourceVersion")
+            change = {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}}
+            try:
+                self.hub.merge(path, change)
+            except ConflictError:
+                if attempt == MOST_CONFLICTS:
+                    raise
+            else:
+                return
 
     def _release_health_checks(self) -> None:
         """Gives up our fields of Argo CD's ConfigMap. The API server removes those that nobody else owns."""
@@ -267,3 +366,7 @@ class Uninstaller:
         verb = "would be deleted" if self.hub.dry_run else "deleted"
         if items:
             say(f"{names_text([object_text(kind[1], item) for item in items])}: {verb}")
+
+
+def _taints(cluster: Object) -> list[Object]:
+    return (cluster.get("spec") or {}).get("taints") or []

@@ -45,11 +45,12 @@ KINDS: Final = {
     "/apis/argoproj.io/v1alpha1/applicationsets": "ApplicationSet",
     "/apis/argoproj.io/v1alpha1/appprojects": "AppProject",
     "/apis/cluster.open-cluster-management.io/v1alpha1/addonplacementscores": "AddOnPlacementScore",
+    "/apis/cluster.open-cluster-management.io/v1/managedclusters": "ManagedCluster",
     "/apis/cluster.open-cluster-management.io/v1beta1/placements": "Placement",
     "/apis/coordination.k8s.io/v1/leases": "Lease",
     "/apis/work.open-cluster-management.io/v1/manifestworks": "ManifestWork",
 }
-CLUSTER_SCOPED: Final = {"ClusterManagementAddOn", "CustomResourceDefinition"}
+CLUSTER_SCOPED: Final = {"ClusterManagementAddOn", "CustomResourceDefinition", "ManagedCluster"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,9 +41,10 @@ def install(add: Arguments) -> None:
     description="""\
 Removes gitops-dsf from a hub: the Applications over the rendered tree, the reconciler, ApplicationSets and
 Placements, the agents and what they run, scorers, rights, policies and the health checks in argocd-cm. It
-finds them by their labels. Applications that were placed stay where they run, unless --delete-applications
-is given. Without --context it asks first. Ends with what stays, and why. Running it again finishes what a
-first run could not.""",
+finds them by their labels. It also removes what the reconciler wrote: its Lease and ConfigMaps, the scores
+of paced moves, and the taint that a Maintenance puts on clusters. Applications that were placed stay where
+they run, unless --delete-applications is given. Without --context it asks first. Ends with what stays, and
+why. Running it again finishes what a first run could not.""",
     examples="""\
 examples:
   gitops-dsf uninstall --context hub --dry-run      what would be deleted, and what stays

@@ -196,3 +196,109 @@ def test_health_checks_in_argocd_cm_are_given_up(hub: ApiServer, run: Run) -> No
     assert done.returncode == 0
     assert "ConfigMap argocd/argocd-cm: our health checks removed" in done.stdout
     assert "data" not in hub.bodies.get("PATCH ConfigMap argocd-cm", {})
+
+
+MOVES = "gitops-dsf-moves"
+MAINTENANCE = {"key": "gitops-dsf.io/maintenance", "effect": "NoSelectIfNew"}
+UNREACHABLE = {
+    "key": "cluster.open-cluster-management.io/unreachable",
+    "effect": "NoSelect",
+    "timeAdded": "2026-06-01T11:58:30Z",
+}
+
+
+@pytest.fixture
+def moved(hub: ApiServer) -> ApiServer:
+    """A hub on which the reconciler has moved an application, and a maintenance has closed two clusters."""
+    put(hub, "Lease", "gitops-dsf-reconciler", HUB, labels={})
+    put(hub, "ConfigMap", "gitops-dsf-suspended", HUB, labels={})
+    put(hub, "ConfigMap", MOVES, HUB, labels={})
+    put(hub, "ConfigMap", MOVES, "of-somebody-else", labels={})
+    for cluster in ("cluster1", "cluster2"):
+        put(hub, "AddOnPlacementScore", MOVES, cluster, labels={})
+        put(hub, "AddOnPlacementScore", "of-somebody-else", cluster, labels={})
+    for name, taints in (("cluster1", [UNREACHABLE, MAINTENANCE]), ("cluster2", [MAINTENANCE])):
+        put(hub, "ManagedCluster", name, "", labels={})["spec"] = {"taints": taints}
+    put(hub, "ManagedCluster", "cluster3", "", labels={})["spec"] = {"taints": [UNREACHABLE]}
+    return hub
+
+
+def taints_of(hub: ApiServer) -> dict[str, Any]:
+    clusters = hub.items(PATHS["ManagedCluster"])
+    return {item["metadata"]["name"]: item["spec"].get("taints") for item in clusters}
+
+
+def test_what_the_reconciler_wrote_goes_with_it(moved: ApiServer, run: Run) -> None:
+    """Its scores have no validUntil, so OCM would count them for ever. Nobody else opens the clusters."""
+    told = run(moved, "uninstall", "--dry-run")
+    assert (told.returncode, moved.writes) == (0, [])
+    assert (
+        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: would be deleted"
+        in told.stdout
+    )
+    assert f"ConfigMap {HUB}/gitops-dsf-suspended, ConfigMap {HUB}/{MOVES}: would be deleted" in told.stdout
+    taint = "the taint gitops-dsf.io/maintenance would be removed, so that applications may be placed there"
+    assert f"ManagedCluster cluster1, ManagedCluster cluster2: {taint}" in told.stdout
+
+    done = run(moved, "uninstall")
+    assert done.returncode == 0, done.stderr
+    assert (
+        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: deleted" in done.stdout
+    )
+    assert f"ConfigMap {HUB}/gitops-dsf-suspended, ConfigMap {HUB}/{MOVES}: deleted" in done.stdout
+    assert f"Lease {HUB}/gitops-dsf-reconciler: deleted" in done.stdout
+    assert (
+        "ManagedCluster cluster1, ManagedCluster cluster2: the taint gitops-dsf.io/maintenance removed"
+        in done.stdout
+    )
+    left = {(kind, space, name) for kind, space, name in moved.objects if "reconciler" in name}
+    assert left == set()
+    assert [key for key in moved.objects if key[2] in {MOVES, "gitops-dsf-suspended"}] == [
+        ("configmaps", "of-somebody-else", MOVES)
+    ]
+    assert len(moved.items(PATHS["AddOnPlacementScore"])) == 2
+    assert taints_of(moved) == {"cluster1": [UNREACHABLE], "cluster2": None, "cluster3": [UNREACHABLE]}
+    # The last Placement is gone before, so that no decision changes for an application of ours.
+    first = moved.writes.index("DELETE Placement guestbook")
+    assert first < moved.writes.index(f"DELETE AddOnPlacementScore {MOVES}")
+    assert first < moved.writes.index("PATCH ManagedCluster cluster1")
+
+    moved.writes.clear()
+    again = run(moved, "uninstall")
+    assert (again.returncode, moved.writes) == (0, [])
+    assert "no object of gitops-dsf is on this hub" in again.stdout
+
+
+def test_what_only_the_reconciler_left_is_found(moved: ApiServer, run: Run) -> None:
+    """Another run, after one that removed what has our labels, and then failed."""
+    for key in [key for key, item in moved.objects.items() if item["metadata"]["labels"]]:
+        del moved.objects[key]
+    done = run(moved, "uninstall")
+    assert done.returncode == 0, done.stderr
+    assert "no object of gitops-dsf is on this hub" not in done.stdout
+    assert (
+        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: deleted" in done.stdout
+    )
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_policy_that_is_on_its_way_out_is_waited_for(moved: ApiServer, run: Run) -> None:
+    moved.refusals["DELETE addonplacementscores"] = [403, 422, 403]
+    done = run(moved, "uninstall")
+    assert done.returncode == 0, done.stderr
+    assert len(moved.items(PATHS["AddOnPlacementScore"])) == 2
+
+
+@pytest.mark.usefixtures("hasty")
+def test_scores_that_nobody_may_delete_are_named(moved: ApiServer, run: Run) -> None:
+    moved.refused = {f"DELETE AddOnPlacementScore {MOVES}": 403}
+    done = run(moved, "uninstall")
+    assert done.returncode == 1
+    assert "DELETE AddOnPlacementScore" in done.stderr
+
+
+def test_a_cluster_that_ocm_writes_meanwhile_keeps_its_other_taints(moved: ApiServer, run: Run) -> None:
+    moved.refusals["PATCH managedclusters"] = [409, 409]
+    done = run(moved, "uninstall")
+    assert done.returncode == 0, done.stderr
+    assert taints_of(moved)["cluster1"] == [UNREACHABLE]
