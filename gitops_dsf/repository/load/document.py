@@ -94,8 +94,8 @@ class AmbiguousValue:
     position: Position
     text: str
     """As it was written."""
-    instead: str
-    """What to write if text is not meant; empty if there is no suggestion."""
+    readings: tuple[str, ...]
+    """What it may mean if text is not meant."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

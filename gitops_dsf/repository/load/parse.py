@@ -206,9 +206,11 @@ class Constructor:
     def _report_ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
         position, path = self._at(node), tuple(self._path)
         self.ambiguous.append(
-            AmbiguousValue(path=path, position=position, text=node.value, instead=found.instead)
+            AmbiguousValue(path=path, position=position, text=node.value, readings=found.readings)
         )
-        hint = f'quote it: "{node.value}"{f", or write {found.instead}" if found.instead else ""}'
+        hint = f'quote it: "{node.value}"'
+        if found.readings:
+            hint = f'quote it: "{node.value}", or write {" or ".join(found.readings)}'
         self._report(node, codes.AMBIGUOUS, f"{shortened(node.value)}: {found.why}", hint)
 
     def _unsupported_tag(self, node: Node) -> None:

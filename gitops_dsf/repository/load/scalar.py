@@ -39,10 +39,11 @@ MAX_DIGITS: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """An ambiguous plain scalar, and what to write if no string is meant ("" without a suggestion)."""
+    """An ambiguous plain scalar, and what it may mean if no string is meant."""
 
     why: str
-    instead: str = ""
+    readings: tuple[str, ...] = ()
+    """The values that readers make of it, each in a spelling that all of them read alike."""
 
 
 Plain = str | int | float | bool | None
@@ -57,7 +58,7 @@ def resolve_plain(text: str) -> Plain | Ambiguous:
         return _WORDS[text]
     if text in _SWITCHES:
         meaning = "true" if text.lower() in {"y", "yes", "on"} else "false"
-        return Ambiguous(f"{meaning} to kubectl and a string to YAML 1.2", meaning)
+        return Ambiguous(f"{meaning} to kubectl and a string to YAML 1.2", (meaning,))
     if text in {"<<", "="}:
         return Ambiguous("it has a meaning of its own in YAML 1.1")
     return _number(text)
@@ -78,20 +79,21 @@ def _number(text: str) -> Plain | Ambiguous:
             return Ambiguous("this number is too large for a float")
         return value
     if _LOOKS_NUMERIC.fullmatch(text):
-        return Ambiguous("YAML parsers disagree about the number, or whether it is one", _plain_decimal(text))
+        return Ambiguous("YAML parsers disagree about the number, or whether it is one", _readings(text))
     return text
 
 
-def _plain_decimal(text: str) -> str:
-    """The number that kubectl would read, in an unambiguous spelling; "" if it is not certain."""
+def _readings(text: str) -> tuple[str, ...]:
+    """The numbers that readers see in a text, without duplicates; none if it is not certain."""
     digits = text.replace("_", "")
     if len(digits) > MAX_DIGITS:
-        return ""
+        return ()
     try:
         if re.fullmatch(r"[-+]?0[0-7]+", digits):
-            return str(int(digits, 8))
+            # YAML 1.2 reads 060 as 60, and kubectl (YAML 1.1) as the octal number 48.
+            return tuple(dict.fromkeys((str(int(digits, 10)), str(int(digits, 8)))))
         if re.fullmatch(r"[-+]?0[xXoObB][0-9a-fA-F]+", digits):
-            return str(int(digits, 0))
-        return f"{float(digits):.15g}"
+            return (str(int(digits, 0)),)
+        return (f"{float(digits):.15g}",)
     except (ValueError, OverflowError):
-        return ""
+        return ()

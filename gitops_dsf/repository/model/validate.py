@@ -244,15 +244,17 @@ def _hint(document: Document, item: AmbiguousValue) -> dict[str, Any]:
     """The hint and edits of a finding, if the field does not accept any type."""
     model = KINDS.get((document.api_version, document.kind))
     expected = scalar_types(field_at(model, item.path)) if model is not None else frozenset()
-    instead = resolve_plain(item.instead) if item.instead else None
     if expected == {str} or _is_text(item.path):
         return {"hint": f'quote it: "{item.text}"', "edits": (Edit(item.path, value=item.text),)}
     choices = [str(value) for kind in expected if get_origin(kind) is Literal for value in get_args(kind)]
     if choices and len(expected) == 1:
         return {"hint": f"write {' or '.join(choices)}"}
     is_switch, is_number = expected == {bool}, bool(expected) and expected <= {int, float}
-    if isinstance(instead, (int, float)) and (is_switch if isinstance(instead, bool) else is_number):
-        return {"hint": f"write {item.instead}", "edits": (Edit(item.path, value=instead),)}
+    readings = [value for value in map(resolve_plain, item.readings) if isinstance(value, (int, float))]
+    if readings and all(is_switch if isinstance(value, bool) else is_number for value in readings):
+        # What can mean two numbers is for its author to decide.
+        edits = (Edit(item.path, value=readings[0]),) if len(readings) == 1 else ()
+        return {"hint": f"write {' or '.join(item.readings)}", "edits": edits}
     return {"hint": "write true or false"} if is_switch else {"hint": "write a number"} if is_number else {}
 
 

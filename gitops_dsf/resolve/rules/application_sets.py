@@ -45,8 +45,8 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
         if namespace != home:
             place = ("metadata", "namespace")
             message = f"decisions are looked up in {home}, the Argo CD namespace, never in {namespace}"
-            edits = (Edit(place, value=home),)
-            yield codes.WRONG_NAMESPACE.at(item.at(*place), message, f"write {home}", edits=edits)
+            hint = f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in gitops-dsf.yaml"
+            yield codes.WRONG_NAMESPACE.at(item.at(*place), message, hint)
 
 
 @needs("FleetRepository", *PLACEMENTS)
@@ -68,8 +68,10 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
                 follows = "an ApplicationSet follows this Placement"
                 message = f"{follows}, but decisions are looked up in {home} only"
                 position = placement.at("metadata", "namespace")
-                edits = (Edit(("metadata", "namespace"), value=home),)
-                yield codes.WRONG_NAMESPACE.at(position, message, f"write namespace: {home}", edits=edits)
+                hint = (
+                    f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in gitops-dsf.yaml"
+                )
+                yield codes.WRONG_NAMESPACE.at(position, message, hint)
 
 
 def _followed(document: Document) -> Iterator[tuple[Path, str]]:

@@ -61,7 +61,8 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
             right = "/".join(part for part in inside.split("/") if part != "..") or "."
             message = f"{path} is not a path inside of the repository: Argo CD refuses it"
             hint = f"write path: {right}, relative to the root of the repository"
-            edits = (Edit((*place, "path"), value=right),)
+            # Where `..` leads out of the repository, the author may mean another repository.
+            edits = () if ".." in path.split("/") else (Edit((*place, "path"), value=right),)
             yield codes.SOURCE_PATH.at(item.at(*place, "path"), message, hint, edits=edits)
 
 

@@ -2,6 +2,7 @@
 documents that are copied into the output. Any is possible there, and a wrong one is a finding.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -200,7 +201,7 @@ def misfits(document: Document, schema: fields.Schema, *place: str | int) -> Ite
 def _wrong(document: Document, place: Path, expected: str, known: Collection[str]) -> Diagnostic:
     hint, written = "", document.written(place)
     edits: tuple[Edit, ...] = ()
-    if expected == "a whole number" and written.isdigit():
+    if expected == "a whole number" and re.fullmatch(r"0|[1-9][0-9]{0,17}", written):
         hint, edits = "remove the quotes", (Edit(place, value=int(written)),)
     elif expected == "text" and written and value_at(document.data, place) is not None:
         hint, edits = f'quote it: "{written}"', (Edit(place, value=written),)

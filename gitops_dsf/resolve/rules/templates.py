@@ -5,6 +5,7 @@ A decision names clusters and says nothing about them. So what an application's 
 claims is rendered, for each cluster that it may run on (docs/contributing/behaviour.md#templates).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -97,6 +98,8 @@ GENERATOR: Final = "clusterDecisionResource"
 OPTIONS: Final = ("missingkey=default", "missingkey=error", "missingkey=invalid", "missingkey=zero")
 _HELM: Final = frozenset({".Capabilities", ".Chart", ".Files", ".Release", ".Template", ".Values"})
 _NOUNS: Final = {"claims": "claim", "labels": "label"}
+_FAST_TAG: Final = re.compile(r"\{\{\s*[A-Za-z]")
+"""A tag that is a parameter's name. In a Go template it would be a function or a keyword."""
 _OTHERS: Final = frozenset({"helm", "kustomize", "plugin", "templatePatch"})
 """Fields whose text may hold templates that are for another program."""
 _CODES: Final = {
@@ -181,8 +184,12 @@ def templates_of_application_sets_work(context: Context) -> Iterator[Diagnostic]
                 for text in texts(document, place):
                     yield from _go(text, None)
         elif parameters is not None:
+            # With goTemplate every tag is one of Go's, so the switch would break tags such as {{name}}.
+            is_go = not any(
+                _FAST_TAG.search(text.value) for place in places for text in texts(document, place)
+            )
             for place in places:
-                yield from _fast(document, place, parameters)
+                yield from _fast(document, place, parameters, is_go=is_go)
 
 
 def _templates(spec: Mapping[str, Any]) -> Iterator[Path]:
@@ -253,14 +260,15 @@ def _told(finding: Finding, position: Position) -> Diagnostic:
     return codes.TEMPLATE_PARAMETER.at(position, message, hint)
 
 
-def _fast(document: Document, place: Path, parameters: Parameters) -> Iterator[Diagnostic]:
+def _fast(document: Document, place: Path, parameters: Parameters, *, is_go: bool) -> Iterator[Diagnostic]:
     for text in texts(document, place):
         for offset, tag in unresolved(text.value, parameters):
             position, written = _at(text, offset), f"{{{{{tag}}}}}"
             others = bool(_OTHERS & set(text.path))
             if tag.startswith(".") and (not others or tag[1:].split(".")[0] in parameters):
                 message = f"{written} is a Go template, and goTemplate is not set: Argo CD leaves it as it is"
-                hint, edits = "write spec.goTemplate: true", (Edit(("spec", "goTemplate"), value=True),)
+                hint = "write spec.goTemplate: true"
+                edits = (Edit(("spec", "goTemplate"), value=True),) if is_go else ()
                 yield codes.TEMPLATE_LANGUAGE.at(position, message, hint, edits=edits)
             elif not others:
                 message = f"there is no parameter {tag}: Argo CD leaves {written} as it is"

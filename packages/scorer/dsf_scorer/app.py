@@ -78,7 +78,7 @@ def path_of(scope: Scope) -> tuple[str, str]:
 async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytearray:
     """Reads the whole body. Raises RefusedError (413, 408) or ClientGone."""
     declared = header(scope, b"content-length")
-    if declared is not None and declared.isdigit() and int(declared) > limit:
+    if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
     body = bytearray()
     try:

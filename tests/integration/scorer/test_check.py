@@ -250,6 +250,11 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
             scoring(lambda _: Given(body=b"{}", headers={"Content-Length": "10"})),
             "error scoring.sample: ended after 2 of 10 bytes",
         ),
+        (
+            # A digit to Python's isdigit, and no number.
+            scoring(lambda _: Given(body=b"{}", headers={"Content-Length": "\u00b2", "Connection": "close"})),
+            "error scoring.sample: field `results`; expected",
+        ),
     ],
 )
 def test_each_fault_is_found(

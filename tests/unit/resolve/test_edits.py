@@ -33,6 +33,8 @@ spec:
     metadata: {name: "web-{{.clusterName}}"}
     spec: {project: default, destination: {name: in-cluster}, source: {repoURL: "https://a.b/c.git", path: .}}
 """
+SWITCH = "  goTemplate: true\n  goTemplateOptions: [missingkey=error]\n"
+GO_TEMPLATE = APPS[APPS.index(SWITCH) : APPS.index("    spec: {project")]
 SHARED = app("web}", "shared}").replace("ScoredApplication", "ScoredPlacement").partition("  application")[0]
 FILES = {
     **BASE,
@@ -50,10 +52,8 @@ FILES = {
         ("DSF317", "weight: 1, ", ""),
         ("DSF317", "type: BuiltIn, ", ""),
         ("DSF321", "numberOfClusters: 1 ", 'numberOfClusters: "1" '),
-        ("DSF401", "namespace: argocd}\nspec:\n  goT", "namespace: apps}\nspec:\n  goT"),
         ("DSF405", "configMapRef: gitops-dsf-placement-decisions", "configMapRef: other"),
         ("DSF402", "        labelSelector", "        name: web\n        labelSelector"),
-        ("DSF401", "namespace: argocd}\nspec:\n  num", "namespace: apps}\nspec:\n  num"),
         ("DSF345", "  goTemplate: true\n", ""),
         ("DSF024", "argocd}\nspec:\n  num", "argocd, labels: {argocd.argoproj.io/hook: a}}\nspec:\n  num"),
         ("DSF336", 'web.git", path: deploy', 'a/web/tree/main", path: deploy'),
@@ -64,12 +64,58 @@ FILES = {
     ],
 )
 def test_the_hint_is_written(tmp_path: Path, code: str, right: str, wrong: str) -> None:
-    assert sum(text.count(right) for text in FILES.values()) == 1
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text.replace(right, wrong), "utf-8")
+    write(tmp_path, right, wrong)
     before = gitops_dsf("validate", cwd=tmp_path)
     assert code in before.stdout, before.stdout
     after = gitops_dsf("validate", "--fix", cwd=tmp_path)
     assert code not in after.stdout, after.stdout
     assert "# one" in (tmp_path / "apps/web.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "finding"),
+    [
+        # The namespace may be right, and the one of Argo CD in gitops-dsf.yaml wrong.
+        (
+            "namespace: argocd}\nspec:\n  goT",
+            "namespace: openshift-gitops}\nspec:\n  goT",
+            "DSF401: decisions are looked up in argocd, the Argo CD namespace, never in openshift-gitops\n",
+        ),
+        (
+            "namespace: argocd}\nspec:\n  num",
+            "namespace: openshift-gitops}\nspec:\n  num",
+            "DSF401: an ApplicationSet follows this Placement, but decisions are looked up in argocd only\n",
+        ),
+        # YAML 1.2 reads 60, kubectl 48.
+        ("weight: 1, ", "weight: 060, ", 'quote it: "060", or write 60 or 48\n'),
+        ("interval: 60", "interval: 060", "    write 60 or 48\n"),
+        # The path may be in another repository.
+        (
+            'web.git", path: deploy',
+            'web.git", path: ../deploy',
+            "    write path: deploy, relative to the root",
+        ),
+        # goTemplate: true would break the tag beside it.
+        (
+            GO_TEMPLATE,
+            GO_TEMPLATE.replace(SWITCH, "").replace("web-{{.clusterName}}", "{{name}}-{{.clusterName}}"),
+            "{{.clusterName}} is a Go template, and goTemplate is not set: Argo CD leaves it as it is\n",
+        ),
+    ],
+)
+def test_what_has_two_meanings_is_left_to_its_author(
+    tmp_path: Path, right: str, wrong: str, finding: str
+) -> None:
+    write(tmp_path, right, wrong)
+    before = {name: (tmp_path / name).read_text("utf-8") for name in FILES}
+    after = gitops_dsf("validate", "--fix", cwd=tmp_path)
+    assert finding in after.stdout
+    assert {name: (tmp_path / name).read_text("utf-8") for name in FILES} == before
+
+
+def write(folder: Path, right: str, wrong: str) -> None:
+    """Writes the fleet with one mistake."""
+    assert sum(text.count(right) for text in FILES.values()) == 1
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text.replace(right, wrong), "utf-8")

@@ -185,7 +185,7 @@ def _answer(response: http.client.HTTPResponse) -> Reply:
     if len(content) > MAX_ANSWER_BYTES:
         return Reply(fault=f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
     declared = response.getheader("content-length", "")
-    if declared.isdigit() and len(content) < int(declared):
+    if declared.isascii() and declared.isdigit() and len(content) < int(declared):
         return Reply(fault=f"the answer ended after {len(content)} of {declared} bytes")
     headers = {name.lower(): value for name, value in response.getheaders()}
     return Reply(status=response.status, headers=headers, body=content)

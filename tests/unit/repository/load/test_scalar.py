@@ -29,7 +29,6 @@ def test_agreed_scalars_have_a_value(text: str, value: object) -> None:
 
 SWITCHES = {"yes": "true", "NO": "false", "On": "true", "off": "false", "y": "true", "N": "false"}
 ODD_NUMBERS = {
-    "017": "15",
     "0o17": "15",
     "0b11": "3",
     "1_000": "1000",
@@ -41,10 +40,21 @@ UNSAID = [".inf", "-.INF", ".nan", "<<", "9" * 30, "1e+999"]
 
 
 @pytest.mark.parametrize(
-    ("text", "instead"),
-    [*SWITCHES.items(), *ODD_NUMBERS.items(), ("1_0.5", "10.5"), *((text, "") for text in UNSAID)],
+    ("text", "readings"),
+    [
+        *((text, (meaning,)) for text, meaning in (SWITCHES | ODD_NUMBERS).items()),
+        ("1_0.5", ("10.5",)),
+        *((text, ()) for text in UNSAID),
+        # YAML 1.2 reads a decimal number, kubectl an octal one.
+        ("017", ("17", "15")),
+        ("060", ("60", "48")),
+        ("-012", ("-12", "-10")),
+        ("07", ("7",)),
+    ],
 )
-def test_scalars_that_yaml_versions_read_differently_are_ambiguous(text: str, instead: str) -> None:
+def test_scalars_that_yaml_versions_read_differently_are_ambiguous(
+    text: str, readings: tuple[str, ...]
+) -> None:
     found = resolve_plain(text)
     assert isinstance(found, Ambiguous)
-    assert found.instead == instead
+    assert found.readings == readings
