@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dsf_wire.secrettext import SecretFault, header_secret
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.forge.address import Kind
 from gitops_dsf.forge.forge import Answer, Forge, ForgeError, Sign
@@ -93,6 +94,19 @@ class _Event(msgspec.Struct, frozen=True):
     pull_request: _Pull | None = None
 
 
+def secret_variable(variables: Mapping[str, str], name: str) -> str:
+    """The secret in a variable; empty if there is none: a forge sets a secret that does not exist to an empty
+    text. Raises PipelineError if it cannot be sent.
+    """
+    text = variables.get(name, "")
+    if not text:
+        return ""
+    try:
+        return header_secret(text)
+    except SecretFault as fault:
+        raise PipelineError(f"{name} {fault}; write one token into it, on one line") from None
+
+
 def pipeline_of(variables: Mapping[str, str]) -> Pipeline:
     """Reads the variables of the forge. Raises PipelineError if everybody can read a token that may push."""
     if variables.get("GITHUB_ACTIONS") == "true":
@@ -110,7 +124,7 @@ def _actions(variables: Mapping[str, str]) -> Pipeline:
     # Only GitHub shows it.
     summary = variables.get("GITHUB_STEP_SUMMARY") if forge == "GitHub" else None
     repository = variables.get("GITHUB_REPOSITORY", "")
-    token = variables.get("GITHUB_TOKEN", "")
+    token = secret_variable(variables, "GITHUB_TOKEN")
     commented, silence = None, "this run belongs to no pull request"
     if pull is not None and (pull.head.repo is None or pull.head.repo.full_name != repository):
         silence = (
@@ -148,7 +162,7 @@ def _event(path: str) -> _Event:
 
 def _gitlab(variables: Mapping[str, str]) -> Pipeline:
     _check_protection(variables)
-    request, token = variables.get("CI_MERGE_REQUEST_IID", ""), variables.get(COMMENT_TOKEN, "")
+    request, token = variables.get("CI_MERGE_REQUEST_IID", ""), secret_variable(variables, COMMENT_TOKEN)
     commented, silence = None, "this pipeline belongs to no merge request"
     if request and not token:
         silence = (
@@ -158,7 +172,7 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
         project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]
         gitlab = FORGES["GitLab"](api=variables["CI_API_V4_URL"], place=project, send=Sender(token))
         commented = gitlab, int(request)
-    pushes = bool(variables.get(PUSH_TOKEN))
+    pushes = bool(secret_variable(variables, PUSH_TOKEN))
     return Pipeline(
         forge="GitLab",
         base=variables.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),

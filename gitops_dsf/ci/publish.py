@@ -21,11 +21,13 @@ ATTEMPTS: Final = 5
 _NO_SUCH_REF: Final = 2
 """The exit code of `git ls-remote --exit-code`."""
 HELPER: Final = (
-    '!f() { test "$1" = get || exit 0; printf \'username=gitops-dsf\\npassword=%s\\n\' "$'
+    '!f() { test "$1" = get || exit 0; secret=$(printf %s "$'
     + PUSH_TOKEN
-    + '"; }; f'
+    + "\" | tr -d '\\r\\n\\357\\273\\277'); printf 'username=gitops-dsf\\npassword=%s\\n' \"$secret\"; }; f"
 )
-"""The token stays in its variable: it is no argument and in no file."""
+"""The token stays in its variable: it is no argument and in no file. A line break at its end and a byte order
+mark are removed, as `secret_variable` does, which refuses others.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

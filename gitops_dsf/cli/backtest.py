@@ -11,8 +11,11 @@ from pathlib import Path
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Final
 
+from dsf_wire.headers import is_header_name
 from dsf_wire.rawscores import SCORE_NAME_LABEL
+from dsf_wire.secrettext import SecretFault, header_secret
 from dsf_wire.text import printable, printable_lines
+from dsf_wire.weburl import is_web_url
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.log import journal_files, since_month, span
 from gitops_dsf.cli.terminal import Step, json_text, progress, table
@@ -49,6 +52,7 @@ DECIDING: Final = 0.9
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the backtest was shown; 1 when the repository has errors or history cannot be read."""
     read_until, decide_until = _limits(args.time_limit)
+    _check_store(args.prometheus)
     if args.journal is not None and not args.advise:
         raise UsageError("--journal has the moves by which --advise proposes demands; write --advise, too")
     head = read_fleet(args.directory)
@@ -228,9 +232,11 @@ def _feed_files(args: argparse.Namespace, builder: BacktestBuilder, answers: tup
 
 def _token(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the token from {path}: {error}") from error
+        return header_secret(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"--token-file {path} cannot be read: {error.strerror}") from error
+    except SecretFault as fault:
+        raise UsageError(f"--token-file {path} {fault}; it must hold the token alone, on one line") from None
 
 
 @asynccontextmanager
@@ -276,13 +282,29 @@ async def _shown(
 
 
 def _headers(written: list[str]) -> dict[str, str]:
-    found = {}
+    """The headers to send. A value may be a secret, so messages have only the name."""
+    headers = {}
     for text in written:
         name, colon, value = text.partition(":")
-        if not colon or not name.strip() or not text.isprintable():
-            raise UsageError(f"--header {text!r} is not NAME:VALUE, such as X-Scope-OrgID:team")
-        found[name.strip()] = value.strip()
-    return found
+        name = name.strip()
+        if not colon:
+            raise UsageError("one --header is not NAME:VALUE; write it as X-Scope-OrgID:team")
+        if not is_header_name(name):
+            raise UsageError(f"--header {name!r} is not the name of a header; write it as X-Scope-OrgID:team")
+        try:
+            headers[name] = header_secret(value)
+        except SecretFault as fault:
+            raise UsageError(f"--header {name}: the value {fault}") from None
+    return headers
+
+
+def _check_store(url: str | None) -> None:
+    """Raises UsageError if this is not the URL of a store. The URL may hold a password."""
+    if url is not None and not is_web_url(url):
+        raise UsageError(
+            "--prometheus is no http or https URL with a valid port; write a URL such as"
+            " https://prometheus.example.com"
+        )
 
 
 def _formatted(results: tuple[Result, ...], notes: list[str], style: str) -> str:

@@ -11,10 +11,10 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.ci.environment import Pipeline, pipeline_of
+from gitops_dsf.ci.environment import Pipeline, PipelineError, pipeline_of, secret_variable
 from gitops_dsf.ci.publish import Publication
 from gitops_dsf.cli.arguments import check_has_settings
-from gitops_dsf.cli.main import main
+from gitops_dsf.cli.main import main, without_secrets
 from gitops_dsf.errors import UsageError
 from gitops_dsf.forge.forge import ForgeError
 from gitops_dsf.pipeline import check
@@ -23,6 +23,7 @@ from gitops_dsf.repository.revision import Repository
 from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
 
 _BACKTEST_TITLE: Final = "### What this would have done"
+_BACKTEST_FAILED: Final = f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -108,9 +109,14 @@ def _hand_on(preview: str, pipeline: Pipeline) -> bool:
 
 def _backtest(source: tuple[str, ...], used: int) -> str:
     """The backtest as a section of the comment; empty without a store. A failure stops no pull request."""
-    store, token = (os.environ.get(f"GITOPS_DSF_PROMETHEUS{end}", "") for end in ("", "_TOKEN"))
+    store = os.environ.get("GITOPS_DSF_PROMETHEUS", "").strip()
     if not store:
         return ""
+    try:
+        token = secret_variable(os.environ, "GITOPS_DSF_PROMETHEUS_TOKEN")
+    except PipelineError as error:
+        _say(str(error))
+        return _BACKTEST_FAILED
     with tempfile.TemporaryDirectory() as folder:
         words = ["--prometheus", store, "--time-limit", "60", "-o", "markdown"]
         if token:
@@ -120,7 +126,7 @@ def _backtest(source: tuple[str, ...], used: int) -> str:
             words += ["--token-file", str(file)]
         code, section = _printed("backtest", *source, *words)
     if code != 0:
-        return f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
+        return _BACKTEST_FAILED
     if used + len(section) > MAX_CHARACTERS:
         print(section)
         return f"\n{_BACKTEST_TITLE}\n\nThere is no room for it here: the log of the pipeline has it.\n"
@@ -153,14 +159,14 @@ def _renders(fleet: Path, out: Path) -> bool:
 
 
 def _passes(*command: str) -> bool:
-    _say(f"gitops-dsf {' '.join(command)}")
+    _say(f"gitops-dsf {' '.join(without_secrets(command))}")
     code = main(command)
     sys.stderr.flush()
     return code == 0
 
 
 def _printed(*command: str) -> tuple[int, str]:
-    _say(f"gitops-dsf {' '.join(command)}")
+    _say(f"gitops-dsf {' '.join(without_secrets(command))}")
     with redirect_stdout(io.StringIO()) as printed:
         code = main(command)
     return code, printed.getvalue()

@@ -9,9 +9,10 @@ import atexit
 import errno
 import gc
 import os
+import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from io import StringIO, TextIOWrapper
@@ -34,6 +35,8 @@ BUG: Final = 3
 INTERRUPTED: Final = 130
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of a full or broken disk behind standard output."""
+_USER_OF_URL: Final = re.compile(r"^(https?://)[^/?#]*@")
+"""Scheme, user and password of a URL."""
 
 
 GROUPS: Final = {
@@ -255,6 +258,23 @@ def verb_parser(name: str) -> argparse.ArgumentParser:
     return found
 
 
+def without_secrets(arguments: Sequence[str]) -> Iterator[str]:
+    """The words of a command without what may be a secret: users and passwords in URLs, values of headers."""
+    option = ""
+    for word in arguments:
+        if word.startswith("-"):
+            option, equals, value = word.partition("=")
+            yield f"{option}={_without_secret(option, value)}" if equals else word
+        else:
+            yield _without_secret(option, word)
+
+
+def _without_secret(option: str, value: str) -> str:
+    if option == "--header":
+        return f"{value.partition(':')[0]}:(hidden)"
+    return _USER_OF_URL.sub(r"\1", value)
+
+
 def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
     if debug:
         traceback.print_exc()
@@ -264,8 +284,8 @@ def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
     _say(
         f"this is a bug of gitops-dsf {__version__}, not of your repository: {type(error).__name__}:"
         f" {error}{where}\n  Please report it{at} with this message, Python {sys.version.split()[0]}"
-        f" and the command\n  gitops-dsf {' '.join(arguments)}\n  Run it again with --debug for the"
-        " traceback."
+        f" and the command\n  gitops-dsf {' '.join(without_secrets(arguments))}\n"
+        "  Run it again with --debug for the traceback."
     )
     return BUG
 

@@ -15,7 +15,7 @@ import httpx
 import msgspec
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
-from dsf_wire.headers import value_fault
+from dsf_wire.secrettext import SecretFault, header_secret, line_secret
 from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
 from gitops_dsf.hub.urls import host_of, may_get_credentials
 from gitops_dsf.repository.model import scorer as model
@@ -122,10 +122,7 @@ class Credentials:
             ref = auth.token_secret_ref
             if ref is None:
                 return ""
-            value = (await asyncio.to_thread(self._text, ref.name, ref.key)).strip()
-            if value_fault(value):
-                raise _MissingError(f"key {ref.key!r} of Secret {ref.name!r} holds no value for a header")
-            return value
+            return await asyncio.to_thread(self._text, ref.name, ref.key, header_secret)
         client = await asyncio.to_thread(self._client, auth.oauth2)
         trust, missing = await asyncio.to_thread(self._trust, auth.oauth2.ca_config_map_ref, None)
 
@@ -143,17 +140,16 @@ class Credentials:
         ref = oauth2.client_secret_ref
         if ref is None:
             raise _MissingError("oauth2 names no clientSecretRef")
-        name, secret = self._text(ref.name, ref.client_id_key), self._text(ref.name, ref.client_secret_key)
+        name, secret = (
+            self._text(ref.name, key, line_secret) for key in (ref.client_id_key, ref.client_secret_key)
+        )
         return Client.of(oauth2, name=name, secret=secret)
 
-    def _text(self, name: str, key: str) -> str:
+    def _text(self, name: str, key: str, read: Callable[[bytes], str]) -> str:
         try:
-            value = self._bytes(name, key).decode().rstrip("\r\n")
-        except UnicodeDecodeError:
-            value = ""
-        if not value or not value.isprintable():
-            raise _MissingError(f"key {key!r} of Secret {name!r} holds no text of one line")
-        return value
+            return read(self._bytes(name, key))
+        except SecretFault as fault:
+            raise _MissingError(f"key {key!r} of Secret {name!r} {fault}") from None
 
     def _trust(
         self, ca: KeyRef | None, certificate: CertificateSecret | None

@@ -21,6 +21,7 @@ from dsf_runtime import answers
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide, retry_after
 from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
 from dsf_wire.text import printable
+from dsf_wire.weburl import is_web_url
 from gitops_dsf import __version__
 from gitops_dsf.hub.drift import Config, ConfigError, read_config
 from gitops_dsf.sync.credentials import Credentials, Request, Shown
@@ -223,16 +224,10 @@ def read_page(page: Page) -> Config:
 
 
 def _check(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-        credentials = parts.username is not None
-    except ValueError:
-        usable = credentials = False
-    if credentials:
-        raise _RefusedError("BadURL", f"{display(url)} holds credentials; remove them")
-    if not usable:
+    if not is_web_url(url):
         raise _RefusedError("BadURL", f"{display(url)} is not an http or https URL")
+    if urlsplit(url).username is not None:
+        raise _RefusedError("BadURL", f"{display(url)} holds credentials; remove them")
 
 
 def _next(url: str, location: str, status: int) -> str:

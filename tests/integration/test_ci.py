@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.ci.environment import PipelineError, pipeline_of
+from gitops_dsf.ci.publish import HELPER
 from gitops_dsf.cli.scaffold import repo_template, scaffold
 from gitops_dsf.views.preview.markdown import MARKER
 from tests.hub.controlplane.gitrepository import GitRepository, git
@@ -193,6 +194,51 @@ def test_a_comment_that_is_not_taken(
     assert TOKEN not in done.stdout + done.stderr
 
 
+def test_a_line_break_at_the_end_of_a_token_is_no_part_of_it(change: Change, gitlab: GitLabServer) -> None:
+    token = f"\ufeff{TOKEN}\r\n"
+    done = change.check(change.gitlab(gitlab) | {"GITOPS_DSF_COMMENT_TOKEN": token})
+    assert "ci: added the comment with the preview" in done.stdout
+
+
+@pytest.mark.parametrize("token", ["s3cret-1\ns3cret-2", "s3cret-\u00e9", " \n"])
+def test_a_comment_token_that_cannot_be_sent_is_named_and_not_repeated(
+    change: Change, gitlab: GitLabServer, github: GitHubServer, token: str
+) -> None:
+    for variables, name in (
+        (change.gitlab(gitlab), "GITOPS_DSF_COMMENT_TOKEN"),
+        (change.github(github), "GITHUB_TOKEN"),
+    ):
+        done = change.check(variables | {name: token}, code=1)
+        assert f"error: {name} " in done.stderr
+        assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_a_store_token_that_cannot_be_sent_is_named_and_not_repeated(
+    change: Change, gitlab: GitLabServer
+) -> None:
+    token = "s3cret-1\ns3cret-2"
+    store = {"GITOPS_DSF_PROMETHEUS": "http://127.0.0.1:1", "GITOPS_DSF_PROMETHEUS_TOKEN": token}
+    done = change.check(change.gitlab(gitlab) | store)
+    assert "ci: GITOPS_DSF_PROMETHEUS_TOKEN has more than one line" in done.stdout
+    assert "The backtest failed" in done.stdout
+    assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_the_password_in_the_url_of_a_store_is_not_printed(change: Change, gitlab: GitLabServer) -> None:
+    store = {"GITOPS_DSF_PROMETHEUS": "http://me:pa55word@127.0.0.1:1"}
+    done = change.check(change.gitlab(gitlab) | store)
+    assert "--prometheus http://127.0.0.1:1" in done.stdout
+    assert "pa55word" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("token", ["glpat-one", "glpat-one\n", "\ufeffglpat-one\r\n"])
+def test_git_gets_the_push_token_without_its_line_break(tmp_path: Path, token: str) -> None:
+    words = ("git", "-c", "credential.helper=", "-c", f"credential.helper={HELPER}", "credential", "fill")
+    environ = {**os.environ, "GITOPS_DSF_PUSH_TOKEN": token, "GIT_TERMINAL_PROMPT": "0"}
+    filled = output_of(*words, cwd=tmp_path, environ=environ, stdin="protocol=https\nhost=git.test\n\n")
+    assert filled.splitlines()[-2:] == ["username=gitops-dsf", "password=glpat-one"]
+
+
 def test_a_redirect_takes_the_token_nowhere(change: Change, gitlab: GitLabServer) -> None:
     gitlab.faults["GET"] = 302
     assert "302" in change.check(change.gitlab(gitlab), code=1).stdout
@@ -236,6 +282,7 @@ def test_on_a_laptop_the_preview_is_text_compared_with_the_branch_of_argo_cd(cha
 
 
 PUSH = {"GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}
+TWO_LINES = {"GITOPS_DSF_PUSH_TOKEN": "glpat-one\nglpat-two"}
 
 
 @pytest.mark.parametrize(
@@ -245,6 +292,7 @@ PUSH = {"GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}
         ({"CI_COMMIT_REF_PROTECTED": "false", **PUSH}, "mark it Protected"),
         (PUSH, "mark it Protected"),
         ({"CI_COMMIT_REF_PROTECTED": "true", "CI_COMMIT_BRANCH": "main", **PUSH}, ""),
+        ({"CI_COMMIT_REF_PROTECTED": "true", **TWO_LINES}, "GITOPS_DSF_PUSH_TOKEN has more than one line"),
         (
             {"CI_COMMIT_REF_PROTECTED": "false", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"},
             "not a protected branch",

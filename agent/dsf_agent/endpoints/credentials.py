@@ -4,7 +4,6 @@ a minute and read again on demand. Messages name the Secret and the key, but nev
 
 import asyncio
 import base64
-import binascii
 import hashlib
 import logging
 import math
@@ -25,7 +24,7 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_runtime import clock
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire import summary
-from dsf_wire.headers import value_fault
+from dsf_wire.secrettext import SecretFault, header_secret, line_secret, pem_secret
 from dsf_wire.summary import ClientCertificate, ConfigMapRef, OAuth2, Summary
 
 log = logging.getLogger(__name__)
@@ -137,19 +136,21 @@ class _Kind(Enum):
     PEM = "PEM text"
 
     def read(self, encoded: object) -> str:
-        """The value as it is used; empty if it cannot be."""
+        """The value as it is used. Raises SecretFault."""
         if not isinstance(encoded, str):
-            return ""
+            raise SecretFault("is missing")
         try:
-            text = base64.b64decode(encoded, validate=True).decode()
-        except (binascii.Error, ValueError):
-            return ""
+            data = base64.b64decode(encoded, validate=True)
+        except ValueError:
+            raise SecretFault("is not Base64") from None
+        return self.reader(data)
+
+    @property
+    def reader(self) -> Callable[[bytes], str]:
+        """Reads the bytes of a key."""
         if self is _Kind.PEM:
-            return text
-        text = text.strip() if self is _Kind.TOKEN else text.rstrip("\r\n")
-        if self is _Kind.TEXT:
-            return text if text.isprintable() else ""
-        return "" if value_fault(text) else text
+            return pem_secret
+        return line_secret if self is _Kind.TEXT else header_secret
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -249,12 +250,14 @@ class Credentials:
         """Values of keys of a Secret."""
         where = _where(name, *keys)
         data = await self._data("Secret", name, where=where, reason=Reason.TOKEN_UNAVAILABLE, after=after)
-        values = tuple(kind.read(data.get(key)) for key in keys)
-        for key, value in zip(keys, values, strict=True):
-            if not value:
-                msg = f"{_where(name, key)} holds no {kind.value}"
-                raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
-        return values
+        values = []
+        for key in keys:
+            try:
+                values.append(kind.read(data.get(key)))
+            except SecretFault as fault:
+                msg = f"{_where(name, key)} holds no {kind.value}: it {fault}"
+                raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from None
+        return tuple(values)
 
     async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
         """A TLS context with private CA and client certificate; None without both. Raises AgentError."""
@@ -325,14 +328,13 @@ class Credentials:
 
     def _own_token(self) -> str:
         try:
-            token = self.token_file.read_text("ascii").strip()
-        except (OSError, ValueError) as error:
+            return header_secret(self.token_file.read_bytes())
+        except OSError as error:
             msg = f"the pod's own token {self.token_file} cannot be read: {type(error).__name__}"
             raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
-        if not token or not token.isprintable():
-            msg = f"the pod's own token {self.token_file} is empty"
-            raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
-        return token
+        except SecretFault as fault:
+            msg = f"the pod's own token {self.token_file} {fault}"
+            raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from None
 
 
 def _where(name: str, *keys: str) -> str:

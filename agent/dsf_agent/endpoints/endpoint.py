@@ -3,7 +3,6 @@
 import ssl
 from dataclasses import dataclass, field, replace
 from typing import Final
-from urllib.parse import urlsplit
 
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import AskTokenServer, Auth, Credentials, Sent
@@ -11,6 +10,7 @@ from dsf_agent.endpoints.transport import Answer, Call, Transport
 from dsf_agent.errors import AgentError, Reason, status_reason
 from dsf_runtime.calls import display, excerpt, hide
 from dsf_runtime.oauth2 import ANSWER_BYTES, Client, TokenError
+from dsf_wire.weburl import is_web_url
 
 _REFUSED: Final = frozenset({400, 401})
 """A token server's answers to a client that is not known (RFC 6749 section 5.2), among others."""
@@ -99,12 +99,7 @@ def refusal(answer: Answer, *, url: str) -> AgentError:
 
 def url_fault(field: str, url: str) -> str | None:
     """Why nothing can be sent to this URL, or None. ``field`` is the key of the configuration."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    return None if usable else f"{field} {display(url)!r} is not an http or https URL"
+    return None if is_web_url(url) else f"{field} {display(url)!r} is not an http or https URL"
 
 
 def _with(call: Call, sent: Sent) -> Call:

@@ -14,13 +14,15 @@ The files are read for each use, so a rotated Secret takes effect at once.
 import base64
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from dsf_runtime.calls import hide
+from dsf_wire.secrettext import SecretFault, header_secret, line_secret
 from gitops_dsf.errors import GitopsDsfError, UsageError
 
 TOKEN_USER: Final = "x-access-token"  # noqa: S105 - a name, which GitHub and GitLab accept with any token
@@ -28,10 +30,11 @@ _SECRET_FILES: Final = ("token", "password")
 
 # `read` and `printf` are built into the shell, so no process gets a secret as an argument.
 _HELPER: Final = (
-    "!cr=$(printf '\\r'); f() {{ "
+    "!cr=$(printf '\\r'); mark=$(printf '\\357\\273\\277'); f() {{ "
     'test "$1" = get || exit 0; cd {folder} || exit 1; user={default_user}; '
     'if test -f username; then IFS= read -r user < username || test -n "$user" || exit 1; fi; '
     'IFS= read -r secret < {file} || test -n "$secret" || exit 1; '
+    'user="${{user#$mark}}"; secret="${{secret#$mark}}"; '
     'printf \'username=%s\\npassword=%s\\n\' "${{user%$cr}}" "${{secret%$cr}}"; '
     "}}; f"
 )
@@ -60,6 +63,9 @@ class Credentials:
                 " URLs need"
             )
             raise GitError(msg)
+        for file in (name, "username"):
+            if self._has(file):
+                self._secret(file, read=line_secret)
         folder, parts = self.folder.absolute(), urlsplit(url)
         helper = _HELPER.format(folder=shlex.quote(str(folder)), file=name, default_user=TOKEN_USER)
         # The empty helper clears the list. The origin in the name keeps the secret from other servers.
@@ -87,14 +93,20 @@ class Credentials:
 
     def token(self) -> str:
         """The token, for a forge's API. Raises GitError when there is none."""
-        found = self._read("token") if self.folder else ""
-        if not found:
+        if not self._has("token"):
             where = "--git-credentials is not given" if self.folder is None else f"{self.folder} has no token"
             raise GitError(f"{where}; pull requests need one")
-        if not found.isascii():
-            msg = "the token holds characters other than ASCII; write it into the Secret as plain ASCII"
-            raise GitError(msg)
-        return found
+        return self._secret("token", read=header_secret)
+
+    def _secret(self, name: str, *, read: Callable[[bytes], str]) -> str:
+        """A file of the Secret. Raises GitError if it cannot be sent: git would send its first line only."""
+        path = Path(self.folder or "", name)
+        try:
+            return read(path.read_bytes())
+        except OSError as error:
+            raise GitError(f"{path} cannot be read: {error.strerror}") from error
+        except SecretFault as fault:
+            raise GitError(f"{path} {fault}; write the {name} alone into the Secret, on one line") from None
 
     @property
     def trust(self) -> Path | None:
@@ -107,26 +119,24 @@ class Credentials:
         return hide(text, *sorted(set(self._forms()), key=len, reverse=True))
 
     def _forms(self) -> Iterator[str]:
-        user = self._read("username")
-        for name in _SECRET_FILES:
-            secret = self._read(name)
-            if secret:
-                yield from (secret, quote(secret, safe=""))
-                for each in {user, TOKEN_USER}:
-                    yield base64.b64encode(f"{each}:{secret}".encode()).decode()
+        user = next(iter(self._lines("username")), "")
+        for secret in chain.from_iterable(map(self._lines, _SECRET_FILES)):
+            yield from (secret, quote(secret, safe=""))
+            for name in {user, TOKEN_USER}:
+                yield base64.b64encode(f"{name}:{secret}".encode()).decode()
 
     def _has(self, name: str) -> bool:
         return self.folder is not None and (self.folder / name).is_file()
 
-    def _read(self, name: str) -> str:
-        """The first line, as the helper reads it; empty when there is none."""
+    def _lines(self, name: str) -> list[str]:
+        """The lines of a file, without empty ones. A file of several lines is not sent, but it is hidden."""
         if self.folder is None:
-            return ""
+            return []
         try:
-            lines = (self.folder / name).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            return ""
-        return lines[0] if lines else ""
+            text = (self.folder / name).read_text(encoding="utf-8-sig", errors="replace")
+        except OSError:
+            return []
+        return [line for line in text.splitlines() if line]
 
 
 def is_http(url: str) -> bool:

@@ -16,6 +16,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from dsf_wire.secrettext import SecretFault, header_secret
+from dsf_wire.weburl import is_web_url
+
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the one writable place of a container with a read-only root and no /tmp volume
 READABLE: Final = frozenset(
@@ -74,9 +77,7 @@ class InCluster:
         token_file, ca_file = self.token_file or self.folder / "token", self.folder / "ca.crt"
         try:
             seen = {path: path.read_bytes() for path in (token_file, ca_file)}
-            token = seen[token_file].decode().strip()
-            if not token:
-                raise AccessError(f"{token_file} is empty")
+            token = _secret(seen[token_file], where=str(token_file))
             return make_access(
                 host=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
                 trust=tls_context(ca_data=seen[ca_file]),
@@ -122,7 +123,9 @@ def make_access(
     server_name: str | None = None,
     proxy: str | None = None,
 ) -> Access:
-    """``seen`` holds the files that were read, with their contents."""
+    """``seen`` holds the files that were read, with their contents. Raises ValueError for the host."""
+    if not is_web_url(host):
+        raise ValueError("its server is no http or https URL with a valid port")
     return Access(
         host=host.rstrip("/"),
         trust=trust,
@@ -173,11 +176,15 @@ def authorization_header(value: str | None) -> str | None:
     if not value:
         return None
     scheme, _, token = value.strip().partition(" ")
-    token = token.strip()
-    if not (token.isascii() and token.isprintable()):
-        msg = "its token has a line break or another character that is not allowed in an HTTP header"
-        raise ValueError(msg)
-    return f"{scheme.capitalize()} {token}" if token else None
+    return f"{scheme.capitalize()} {_secret(token, where='its token')}" if token.strip() else None
+
+
+def _secret(raw: bytes | str, *, where: str) -> str:
+    """Raises ValueError, whose message does not contain the secret."""
+    try:
+        return header_secret(raw)
+    except SecretFault as fault:
+        raise ValueError(f"{where} {fault}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +228,9 @@ def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Acc
             return base64.b64decode(data)
         return file(part[name]) if part.get(name) else None
 
-    token = user.get("token") or (file(user["tokenFile"]).decode() if user.get("tokenFile") else None)
+    token = user.get("token")
+    if not token and user.get("tokenFile"):
+        token = _secret(file(user["tokenFile"]), where=f"tokenFile {user['tokenFile']}")
     ca, verify = content(cluster, "certificate-authority"), not cluster.get("insecure-skip-tls-verify")
     certificate, key = content(user, "client-certificate"), content(user, "client-key")
     if certificate is None:

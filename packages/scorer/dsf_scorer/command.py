@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from dsf_scorer import __version__
 from dsf_scorer.errors import DefinitionError, ScorerError, UsageError
+from dsf_wire.secrettext import SecretFault, header_secret
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -104,7 +105,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("url", metavar="URL", help="base URL of the scoring API, or that of its /config")
-    add("--token-file", type=Path, metavar="FILE", help="bearer token for the scoring endpoint")
+    add(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="bearer token for the scoring endpoint; the first line",
+    )
     posted = "series and arguments to post, as JSON (generic series by default)"
     add("--data", type=Path, metavar="FILE", help=posted)
     elsewhere = "scoring endpoint, when it is on another host than /config"
@@ -229,10 +235,12 @@ def _token(file: Path | None) -> str:
     if file is None:
         return ""
     try:
-        tokens = file.read_text(encoding="ascii").split()
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"--token-file {file}: {getattr(error, 'strerror', 'it holds bytes that are not ASCII')}"
-        raise UsageError(msg) from error
-    if not tokens:
-        raise UsageError(f"--token-file {file} is empty")
-    return tokens[0]
+        content = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"--token-file {file}: {error.strerror}") from error
+    lines = content.strip().splitlines()
+    try:
+        # The file of a scoring API has one token per line while tokens are rotated. The first one is sent.
+        return header_secret(lines[0] if lines else content)
+    except SecretFault as fault:
+        raise UsageError(f"--token-file {file} {fault}") from None

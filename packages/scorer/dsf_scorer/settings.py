@@ -1,5 +1,6 @@
 """Tokens and limits of a scoring API, which operators set in the environment; and their check."""
 
+import codecs
 import hashlib
 import hmac
 import math
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from dsf_scorer.errors import DefinitionError, RefusedError
+from dsf_wire.secrettext import SecretFault, header_secret
 
 TOKEN_FILE_VARIABLE: Final = "SCORER_TOKEN_FILE"  # noqa: S105 - a variable's name
 TOKEN_VARIABLE: Final = "SCORER_TOKEN"  # noqa: S105 - a variable's name
@@ -61,6 +63,9 @@ class Settings:
             variable = _variable(each.name)
             if not (text := environment.get(variable, "").strip()):
                 continue
+            if each.name == "token":
+                values[each.name] = _token(text)
+                continue
             kind: Any = Path if each.name == "token_file" else each.type
             try:
                 values[each.name] = kind(text)
@@ -68,6 +73,13 @@ class Settings:
                 number = "a whole number" if each.type is int else "a number"
                 raise DefinitionError(f"{variable} is {text!r}; write {number}") from None
         return cls(**values)  # type: ignore[arg-type] # each value was made for its own field above
+
+
+def _token(text: str) -> str:
+    try:
+        return header_secret(text)
+    except SecretFault as fault:
+        raise DefinitionError(f"{TOKEN_VARIABLE} {fault}; write one token, on one line") from None
 
 
 def _variable(field: str) -> str:
@@ -104,7 +116,9 @@ def accepted(settings: Settings) -> list[bytes]:
         content, reason = b"", f"cannot be read ({error.strerror})"
     if len(content) > MAX_TOKEN_FILE_BYTES:
         content, reason = b"", f"is larger than {MAX_TOKEN_FILE_BYTES} bytes"
-    if tokens := content.split():
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        content, reason = b"", "is UTF-16 text; write it as UTF-8"
+    if tokens := content.removeprefix(codecs.BOM_UTF8).split():
         return tokens
     message = f"this scoring API cannot check tokens now: its token file {reason}"
     raise RefusedError(message, status=503, headers={"retry-after": "5"})

@@ -24,10 +24,15 @@ _OF_THE_AGENT: Final = frozenset(
 """Headers that the agent sets itself."""
 
 
+def is_header_name(name: str) -> bool:
+    """Whether a header can have this name in HTTP."""
+    return _NAME.fullmatch(name) is not None
+
+
 def name_fault(name: str) -> str:
     """Why a header of this name cannot be added; empty if it can."""
     low = name.lower()
-    if not _NAME.fullmatch(name):
+    if not is_header_name(name):
         return f"{name!r} is not the name of a header"
     if low in _OF_THE_AGENT:
         return f"the agent sets the header {name} itself"

@@ -334,6 +334,81 @@ def test_the_token_and_headers_go_to_the_store(tmp_path: Path, fleet: Path) -> N
     assert "answers 401; --token-file names a file with a bearer token" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"s3cret-1\ns3cret-2\n", "has more than one line"),
+        (b"s3cret\x07", "has a character that is not allowed in an HTTP header"),
+        ("s3cret".encode("utf-16"), "is UTF-16 text; write it as UTF-8"),
+        (b"s3cret\xff", "is not UTF-8 text"),
+        (b"\n", "is empty"),
+        (b"", "is empty"),
+    ],
+    ids=map(str, range(6)),
+)
+def test_a_token_file_that_cannot_be_sent_is_refused_and_not_repeated(
+    tmp_path: Path, fleet: Path, store: Store, content: bytes, told: str
+) -> None:
+    token = tmp_path / "token"
+    token.write_bytes(content)
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--token-file", token)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"--token-file {token} {told}" in done.stderr
+    assert "s3cret" not in done.stdout + done.stderr
+    assert store.asked == []
+
+
+def test_a_byte_order_mark_is_no_part_of_a_token(tmp_path: Path, fleet: Path) -> None:
+    (tmp_path / "token").write_bytes(b"\xef\xbb\xbfs3cret-token\r\n")
+    with Store(scores=SCORES, token="s3cret-token") as store:
+        _said(fleet, store, "--token-file", str(tmp_path / "token"))
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        (
+            "X-Key:s\u00e9cret",
+            "--header X-Key: the value has a character that is not allowed in an HTTP header",
+        ),
+        ("X-Key:s3cret-1\ns3cret-2", "--header X-Key: the value has more than one line"),
+        ("X-Key:", "--header X-Key: the value is empty"),
+        ("X Key:s3cret", "--header 'X Key' is not the name of a header"),
+        ("X-K\u00e9y:s3cret", "is not the name of a header"),
+        ("s3cret", "one --header is not NAME:VALUE"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused_and_not_repeated(
+    fleet: Path, store: Store, header: str, told: str
+) -> None:
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--header", header)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert told in done.stderr
+    assert "cret" not in done.stdout + done.stderr
+    assert store.asked == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:99999",
+        "http://127.0.0.1:0",
+        "http://[::1",
+        "http://",
+        "127.0.0.1:9090",
+        "ftp://127.0.0.1",
+        "http://a b",
+        "http://user:s3cret@127.0.0.1:99999",
+    ],
+)
+def test_what_is_no_url_of_a_store_is_refused(fleet: Path, url: str) -> None:
+    done = gitops_dsf("backtest", fleet, "--prometheus", url, *SPAN)
+    assert done.returncode == 2, done.stderr
+    assert "--prometheus" in done.stderr
+    assert "write a URL such as https://prometheus.example.com" in done.stderr
+    assert "s3cret" not in done.stderr
+
+
 def test_the_store_gets_what_its_source_names_in_the_repository(tmp_path: Path) -> None:
     """A token of a token server, a client certificate, and both private CAs, from files."""
     fleet, folder = _fleet(tmp_path / "fleet", stickiness=10), tmp_path / "secrets"
@@ -567,8 +642,7 @@ def test_both_revisions_are_compared_over_one_span(fleet: Path, begins: float, s
         (["--from", "2026-06-01", "--to", "2026-06-02T00:00:00Z"], "write RFC 3339"),
         (["--days", "100000"], "write a span with 1 to 1,000,000"),
         (["--time-limit", "0"], "--time-limit is a number of seconds above 0"),
-        (["--header", "nonsense"], "is not NAME:VALUE"),
-        (["--token-file", "missing"], "cannot read the token from missing"),
+        (["--token-file", "missing"], "--token-file missing cannot be read: No such file"),
         (["--placement", "nobody"], "there is no Placement nobody"),
     ],
 )

@@ -194,8 +194,8 @@ def test_a_missing_kubeconfig_or_package_is_named(files: Path, monkeypatch: pyte
     ("user", "words"),
     [
         ({"token": "secr\tet"}, "not allowed in an HTTP header"),
-        ({"token": "first-secret\nsecond-secret"}, "its token has a line break"),
-        ({"token": "secret-ü"}, "its token has a line break"),
+        ({"token": "first-secret\nsecond-secret"}, "its token has more than one line"),
+        ({"token": "secret-ü"}, "its token has a character that is not allowed in an HTTP header"),
         ({"tokenFile": "nowhere"}, "No such file"),
         ({"client-certificate-data": "c2VjcmV0", "client-key-data": "c2VjcmV0"}, "kubeconfig"),
     ],
@@ -205,6 +205,38 @@ def test_errors_do_not_contain_values(files: Path, user: dict[str, Any], words: 
         with pytest.raises(AccessError, match=words) as told:
             kind(path=written(files, cluster={}, user=user)).load()
         assert "secr" not in str(told.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_token(files: Path) -> None:
+    (files / "marked").write_bytes(b"\xef\xbb\xbfs3cret\r\n")
+    for user in ({"token": "\ufeffs3cret"}, {"tokenFile": str(files / "marked")}):
+        for kind in (Kubeconfig, AgentKubeconfig):
+            access = kind(path=written(files, cluster={}, user=user)).load()
+            assert access.authorization == "Bearer s3cret"
+
+
+@pytest.mark.parametrize("content", [b"s3cret-1\ns3cret-2", b"s3cret\xff", b"s3cret\x07", b"\n", b""])
+def test_a_token_file_that_cannot_be_sent_is_named(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "hub")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    token = tmp_path / "token"
+    token.write_bytes(content)
+    (tmp_path / "ca.crt").write_bytes((files / "ca.crt").read_bytes())
+    agents = AgentKubeconfig(path=written(files, cluster={}, user={"tokenFile": str(token)}))
+    for kind in (agents, InCluster(folder=tmp_path)):
+        with pytest.raises(AccessError, match=str(token)) as told:
+            kind.load()
+        assert "s3cret" not in str(told.value)
+
+
+@pytest.mark.parametrize("server", ["https://hub:99999", "https://", "ftp://hub"])
+def test_a_server_that_no_request_reaches_is_told(files: Path, server: str) -> None:
+    path = written(files, cluster={"server": server}, user={"token": "t"})
+    for kind in (Kubeconfig, AgentKubeconfig):
+        with pytest.raises(AccessError, match="its server is no http or https URL with a valid port"):
+            kind(path=path).load()
 
 
 def test_without_a_path_it_is_the_file_of_kubectl(

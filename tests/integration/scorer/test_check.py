@@ -411,6 +411,8 @@ def test_a_terminal_does_not_obey_a_strangers_answer(
         (["http://x", "--data", "odd.json"], "odd.json: expected"),
         (["http://x", "--token-file", "none"], "--token-file none: No such file"),
         (["http://x", "--token-file", "empty"], "is empty"),
+        (["http://x", "--token-file", "bell"], "--token-file bell has a character that is not allowed"),
+        (["http://x", "--token-file", "wide"], "--token-file wide is UTF-16 text; write it as UTF-8"),
         (["http://x", "--ca-file", "bad.json"], "--ca-file bad.json"),
         (["http://x", "--timeout", "0"], "--timeout must be above 0"),
     ],
@@ -419,6 +421,8 @@ def test_wrong_usage_is_explained(tmp_path: Path, arguments: list[str], text: st
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "odd.json").write_text('{"data": 5}')
     (tmp_path / "empty").write_text("\n")
+    (tmp_path / "bell").write_text("secret\a")
+    (tmp_path / "wide").write_text("secret", encoding="utf-16")
     done = gitops_dsf("scorer", "check", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert text in done.stderr

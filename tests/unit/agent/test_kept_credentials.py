@@ -301,13 +301,14 @@ async def test_a_login_that_cannot_be_sent_is_named_without_its_value(
 
 
 async def test_a_header_from_a_secret_is_one_line_of_ascii() -> None:
-    for value in ("s3cret\r\nHost: x", "s3crät", "", " s3cret"):
+    for value in ("s3cret\r\nHost: x", "s3crät", ""):
         with pytest.raises(AgentError, match="key 'k' of Secret 's' holds no value of a header") as caught:
             await credentials(Api(token=value)).sent(Auth(headers=(KEY_HEADER,)))
         assert "s3cr" not in str(caught.value)
     headers = (Header(name="X-Org", value="a"), KEY_HEADER)
-    sent = await credentials(Api(token="s3cret\n")).sent(Auth(headers=headers))
-    assert sent.headers == {"X-Org": "a", "X-Key": "s3cret"}
+    for value in ("s3cret\n", " s3cret", "\ufeffs3cret\r\n"):
+        sent = await credentials(Api(token=value)).sent(Auth(headers=headers))
+        assert sent.headers == {"X-Org": "a", "X-Key": "s3cret"}
     assert sent.secrets == ("s3cret",), "it is hidden wherever the source quotes it"
     assert "s3cret" not in repr(sent)
     assert await token_of(credentials(Api(token=" s3cret \n"))) == "s3cret", "spaces around a token are not"

@@ -138,6 +138,25 @@ def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) 
     assert "Traceback" in program(*run, "--debug", cwd=tmp_path).stderr
 
 
+def test_a_bug_report_shows_no_secret_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_args: object) -> int:
+        raise RuntimeError
+
+    monkeypatch.setattr("gitops_dsf.cli.backtest.run", fails)
+    store = "https://me:pa55word@prometheus.example.com/x"
+    headers = ("--header", "X-Key:s3cret", "--header=X-Other:s3cret")
+    assert main(["backtest", "fleet", "--prometheus", store, *headers]) == 3
+    told = capsys.readouterr().err
+    assert (
+        "--prometheus https://prometheus.example.com/x --header X-Key:(hidden) --header=X-Other:(hidden)"
+        in told
+    )
+    assert "pa55word" not in told
+    assert "s3cret" not in told
+
+
 def test_an_interruption_is_130(tmp_path: Path) -> None:
     (tmp_path / "slow_verb.py").write_text(
         "import time\ndef run(args):\n print('up', flush=True)\n time.sleep(60)\n"

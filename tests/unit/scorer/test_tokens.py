@@ -72,6 +72,34 @@ def test_an_unusable_token_file_closes_and_shows_in_health(token_file: Path, con
     assert str(token_file) not in health.error, "paths are nobody's business"
 
 
+def test_a_byte_order_mark_is_no_part_of_a_token(token_file: Path) -> None:
+    token_file.write_bytes(b"\xef\xbb\xbffirst\r\nsecond\r\n")
+    app = app_with(Settings(token_file=token_file))
+    assert [ask(app, token=token).status for token in ("first", "second", "third")] == [200, 200, 401]
+    settings = Settings.from_environment({"SCORER_TOKEN": "\ufefffirst\r\n"})
+    assert ask(app_with(settings), token="first").status == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("s3cret-1\ns3cret-2", "SCORER_TOKEN has more than one line"),
+        ("s3cret-\u00e9", "SCORER_TOKEN has a character that is not allowed in an HTTP header"),
+    ],
+)
+def test_a_token_that_no_caller_can_send_stops_the_start(text: str, told: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        Settings.from_environment({"SCORER_TOKEN": text})
+    assert told in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_token_file_in_another_encoding_closes_and_says_so(token_file: Path) -> None:
+    token_file.write_bytes("first".encode("utf-16"))
+    health = send(app_with(Settings(token_file=token_file)), "GET", "/healthz")
+    assert (health.status, "is UTF-16 text" in health.error) == (503, True)
+
+
 def test_every_setting_has_a_variable() -> None:
     settings = Settings.from_environment(
         {

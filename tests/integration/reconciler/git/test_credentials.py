@@ -66,6 +66,48 @@ async def test_each_kind_of_secret_opens_the_server(
     assert list(await clone(server, secret, tmp_path).heads("main")) == ["main"]
 
 
+@pytest.mark.parametrize("name", ["token", "password", "username"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"s3cret-one\ns3cret-two\n", "has more than one line"),
+        (b"s3cret-one\x07", "has a c"),
+        (b"s3cret-\xff", "is not UTF-8 text"),
+        (b"\n", "is empty"),
+    ],
+    ids=["lines", "bell", "latin", "empty"],
+)
+async def test_a_secret_that_git_cannot_use_is_named_and_not_repeated(
+    server: GitServer, secret: Path, tmp_path: Path, name: str, content: bytes, told: str
+) -> None:
+    (secret / name).write_bytes(content)
+    for other in {"username", "password"} - {name} if name != "token" else set[str]():
+        (secret / other).write_text("tom")
+    with pytest.raises(GitError) as caught:
+        await clone(server, secret, tmp_path).heads("main")
+    assert f"{secret / name} {told}" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+async def test_a_byte_order_mark_is_no_part_of_a_secret(
+    server: GitServer, secret: Path, tmp_path: Path
+) -> None:
+    (secret / "token").write_bytes(b"\xef\xbb\xbftoken-1234\r\n")
+    (secret / "username").write_bytes(b"\xef\xbb\xbftom\r\n")
+    server.manners.account = "tom:token-1234"
+    assert list(await clone(server, secret, tmp_path).heads("main")) == ["main"]
+    assert Credentials(folder=secret).token() == "token-1234"
+
+
+@pytest.mark.parametrize("content", ["s3cret-one\ns3cret-two", "s3cret-\u00e9", "s3cret-\x07"])
+def test_a_token_that_a_forge_cannot_get_is_named_and_not_repeated(secret: Path, content: str) -> None:
+    (secret / "token").write_text(content, encoding="utf-8")
+    with pytest.raises(GitError) as caught:
+        Credentials(folder=secret).token()
+    assert str(caught.value).startswith(f"{secret / 'token'} has ")
+    assert "s3cret" not in str(caught.value)
+
+
 async def test_a_rotated_secret_counts_at_once_and_errors_do_not_repeat_it(
     server: GitServer, secret: Path, tmp_path: Path
 ) -> None:

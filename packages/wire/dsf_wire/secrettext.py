@@ -1,0 +1,66 @@
+"""Secrets as people keep them: files, environment variables, keys of Secrets. Editors and shells add a line
+break at the end, and some add a byte order mark at the start. Both are removed here. Anything else that a
+header cannot have is refused, because HTTP libraries quote the whole value in their messages.
+
+Messages say what is wrong with the text and never repeat a part of it. They continue a sentence that begins
+with the place: ``f"--token-file {path} {fault}"``.
+"""
+
+import codecs
+from typing import Final
+
+_OTHER_ENCODINGS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""Windows PowerShell 5.1 writes UTF-16 when output is redirected into a file."""
+_MARK: Final = "\ufeff"
+
+
+class SecretFault(ValueError):  # noqa: N818 - a finding about a text, not a mistake of ours
+    """Why a text cannot be used as a secret. The message contains no part of it."""
+
+
+def header_secret(raw: bytes | str) -> str:
+    """A bearer token or the value of a header, without white space at its ends. Raises SecretFault."""
+    text = _text(raw).strip()
+    _check_one_line(text)
+    if not text.isascii() or not text.isprintable():
+        raise SecretFault("has a character that is not allowed in an HTTP header")
+    return text
+
+
+def line_secret(raw: bytes | str) -> str:
+    """A user name, a password or a client secret, without line breaks at its end. Spaces may be part of it.
+    Raises SecretFault.
+    """
+    text = _text(raw).rstrip("\r\n")
+    _check_one_line(text)
+    if not text.isprintable():
+        raise SecretFault("has a control character or another one that is not printable")
+    return text
+
+
+def pem_secret(raw: bytes | str) -> str:
+    """A certificate or a private key in PEM, which ends with a line break: OpenSSH refuses a private key
+    without one. Raises SecretFault.
+    """
+    text = _text(raw).rstrip()
+    if not text:
+        raise SecretFault("is empty")
+    return f"{text}\n"
+
+
+def _text(raw: bytes | str) -> str:
+    if isinstance(raw, bytes):
+        if raw.startswith(_OTHER_ENCODINGS):
+            raise SecretFault("is UTF-16 text; write it as UTF-8")
+        try:
+            raw = raw.decode()
+        except UnicodeDecodeError:
+            raise SecretFault("is not UTF-8 text") from None
+    return raw.removeprefix(_MARK)
+
+
+def _check_one_line(text: str) -> None:
+    if not text:
+        raise SecretFault("is empty")
+    if "\n" in text or "\r" in text:
+        raise SecretFault("has more than one line")
