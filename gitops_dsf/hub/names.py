@@ -50,8 +50,6 @@ OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noq
 """Credentials for registries that OCM copies (docs/contributing/behaviour.md#secrets-of-an-add-on)."""
 OCM_PULL_SECRET_LABEL: Final = "addon.open-cluster-management.io/namespace"  # noqa: S105 - a label
 """On a namespace, with the value `true`: OCM copies its pull secret there."""
-NAMESPACES_OF_OTHERS: Final = ("default", "kube-*", "open-cluster-management*")
-"""Globs of hub namespaces that belong to Kubernetes and OCM, and that no cluster of the fleet may use."""
 
 HUB_SCORER: Final = "gitops-dsf-hub-scorer"
 """Deployment and ServiceAccount on the hub of the process that runs scorers with runsOn: Hub."""

@@ -12,12 +12,14 @@ from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.drift import Config, ConfigError, read_config
+from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.importer.manifest import Object, Selection, differing, is_rendered, manifest, name_of, update
 from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.load import Document, Loaded, load, value_at
 from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
+from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile, appended
 from gitops_dsf.sync.locks import LockState, lock_file, weigh
@@ -58,7 +60,7 @@ class Import:
     differing: list[Line] = field(default_factory=list)
     """Scorers and masks that differ between git and the hub. Git's are kept."""
     refused: list[Line] = field(default_factory=list)
-    """Locks that were not accepted; `changes` says why."""
+    """Locks that were not accepted, and clusters that git must not hold; `changes` says why."""
     missing: list[Line] = field(default_factory=list)
     """In git but not on the hub. They are reported and never deleted."""
     unchanged: int = 0
@@ -102,6 +104,7 @@ class _Taker:
         for document in self.loaded.documents:
             self.existing.setdefault((document.kind, document.name), document)
         self.selection = selection.and_asked_for(self.existing.values())
+        self.platform = _platform(self.loaded.documents)
         self.overwrite = overwrite
         self.synced: dict[str, Synced] = {}
         self.seen: set[Key] = set()
@@ -122,6 +125,12 @@ class _Taker:
         if key in self.seen:
             raise RepositoryError(f"{kind} {key[1]} is in the input twice; give one state of the hub")
         self.seen.add(key)
+        if kind == "ManagedCluster" and (owner := self.platform.owner_of(key[1])) is not None:
+            # With it the repository would not validate (DSF210). The other clusters are taken.
+            why = f"the hub's namespace {key[1]} belongs to {owner.owner} ({owner.reason})"
+            refused = Line(kind=kind, name=key[1], file=_file_of(kind, key[1]), changes=(why,))
+            self.found.refused.append(refused)
+            return
         document = self.existing.get(key)
         value = manifest(data, _and_known(self.selection, document))
         if value is None:
@@ -163,7 +172,7 @@ class _Taker:
     def _add_new(self, kind: str, value: Object) -> None:
         name = value["metadata"]["name"]
         # If a file of that name holds something else, the document is appended to it.
-        file = f"{FOLDER_OF_KIND[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
+        file = _file_of(kind, name)
         self.new.setdefault(file, []).append(value)
         self.found.added.append(Line(file=file, kind=kind, name=name))
 
@@ -231,6 +240,22 @@ class _Taker:
 
     def _skips(self) -> list[str]:
         return [f"{count} {what}" for what, count in sorted(self.skipped.items())]
+
+
+def _platform(documents: Iterable[Document]) -> Platform:
+    """The namespaces of the platform by the settings; by their defaults if they cannot be read."""
+    for document in documents:
+        if document.kind == "FleetRepository":
+            try:
+                return FleetRepository.model_validate(document.data).spec.platform
+            except ValidationError:
+                break
+    return NO_SETTINGS.platform
+
+
+def _file_of(kind: str, name: str) -> str:
+    """The file that a new object is written to."""
+    return f"{FOLDER_OF_KIND[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
 
 
 def _means_the_same(document: Document, value: Object) -> bool:

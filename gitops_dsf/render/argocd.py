@@ -13,7 +13,7 @@ There are two: works are in one namespace per cluster, and everything else is in
 import posixpath
 from collections.abc import Iterable, Iterator
 
-from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS, REFRESH_ANNOTATION
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.render.objects import Object, filled
 from gitops_dsf.render.works import WORKS
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -68,9 +68,7 @@ def _projects(repository: FleetRepository, further: Iterable[str]) -> list[Objec
         url=spec.git.url,
         hub_namespace=spec.hub_namespace,
         destinations=_destinations(repository, sorted({*ours, *further})),
-        works_destinations=_destinations(
-            repository, ["*", *(f"!{name}" for name in sorted({*ours, *NAMESPACES_OF_OTHERS}))]
-        ),
+        works_destinations=_destinations(repository, ["*", *(f"!{glob}" for glob in spec.platform.globs)]),
         crds=_crds(),
     )
 

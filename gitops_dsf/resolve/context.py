@@ -10,7 +10,7 @@ from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.model.apps import Score, ScoredApplication, ScoredPlacement
 from gitops_dsf.repository.model.config import Mask
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
-from gitops_dsf.repository.model.repository import FleetRepository, FleetRepositorySpec, Git
+from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository, FleetRepositorySpec
 from gitops_dsf.resolve.inventory import (
     NO_CLUSTERS,
     ClusterInventory,
@@ -139,11 +139,8 @@ def needs(*kinds: str) -> Callable[[Rule], Rule]:
     return remember
 
 
-_NONE: Final = FleetRepositorySpec(git=Git(url="https://example.com/fleet.git"))
-
-
 def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
-    settings = _NONE if declared.repository is None else declared.repository.value.spec
+    settings = NO_SETTINGS if declared.repository is None else declared.repository.value.spec
     locks = {item.name: item for item in declared.locks}
     inventory = ClusterInventory(
         clusters={item.name: item.value for item in declared.clusters},

@@ -1182,6 +1182,25 @@ def _pages() -> Iterator[tuple[str, Documents]]:
         yield f"an ApplicationSet into {name}", {"apps": raw}
 
 
+def _platform() -> Iterator[tuple[str, Documents]]:
+    """Namespaces of the platform, as names of clusters, of Placements and as the hub namespace."""
+    elsewhere = settings("hubNamespace: hub-scoring, argocd: {namespace: gitops}")
+    for name in listed("""
+        default | kube-public | openshift | openshift-config | open-cluster-management | multicluster-engine
+        argocd | dynamic-scoring | hub-scoring | gitops | prod-1 | local-cluster | openshiftprod
+    """):
+        placed = SHARED.replace("{name: shared}", f"{{name: shared, namespace: {name}}}")
+        raw = placement("{}").replace("namespace: argocd", f"namespace: {name}")
+        yield f"a ScoredPlacement in {name}", {"apps": placed}
+        yield f"a ScoredPlacement in {name}, others elsewhere", {"apps": placed, "settings": elsewhere}
+        yield f"a Placement in {name}", {"apps": raw}
+        yield f"hubNamespace {name}", {"settings": settings(f"hubNamespace: {name}")}
+        if name != "prod-1":
+            clusters = both(CLUSTER, cluster(name))
+            yield f"a cluster {name}", {"clusters": clusters}
+            yield f"a cluster {name}, others elsewhere", {"clusters": clusters, "settings": elsewhere}
+
+
 def _texts() -> Iterator[tuple[str, Documents]]:
     yield "a quote that is not closed", {"scorers": SCORER.replace("description: d", 'description: "d')}
     for query in ("ratee(up[5m])", "holt_winters(up[1h], 0.5, 0.5)", "range_median(up[1h])"):

@@ -154,6 +154,10 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     ]
     found = take(root, counted, selection=Selection()) if counted else None
     leaving = [documents[name] for name in gone if name in documents]
+    # One cluster that git must not hold keeps no other from being offered.
+    left_out = (
+        [f"{line.name} is left out: {'; '.join(line.changes)}" for line in found.refused] if found else []
+    )
     note = ""
     if len(leaving) > MOST_LEAVE * len(known):
         note = (
@@ -168,16 +172,17 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
         note = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
         leaving, files = [], _files(root, found, [])
         mistakes = _mistakes(loaded, files)
+    told = "; ".join([*left_out, *([note] if note else [])])
     if mistakes or not files:
         why = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
-        return Change(why=why, known=known)
+        return Change(why=why, note=told, known=known)
     write_files(root, files)
     details = _details(found, leaving)
     return Change(
         files=sorted(files),
         title=f"Follow the hub in {plural(len(details), 'cluster')}",
         details=details,
-        note=note,
+        note=told,
         known=known,
     )
 

@@ -4,7 +4,7 @@ ApplicationSets, which are carried as they are and checked for what OCM and Argo
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from gitops_dsf.repository.model.base import DnsLabel, DnsName, Foreign, Labels, LabelSelector
 
@@ -92,7 +92,8 @@ class RawMetadata(Foreign):
     model_config = ConfigDict(extra="allow")
 
     name: DnsName
-    namespace: str | None = None
+    namespace: Annotated[DnsLabel | None, BeforeValidator(lambda written: written or None)] = None
+    """The AppProject allows it, and would read `*` and `!` in it as a pattern."""
     labels: Labels = {}
     annotations: Labels = {}
 

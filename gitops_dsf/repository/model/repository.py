@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf.forge.address import address_of
+from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.hub.urls import browsed_branch, misleads_git
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
@@ -358,6 +359,11 @@ class FleetRepositorySpec(Authored):
         """Whether rendered ManifestWorks deliver the configuration, and not the upstream controller."""
         return self.delivery.mode == "ManifestWork"
 
+    @property
+    def platform(self) -> Platform:
+        """The namespaces of the hub that belong to others, or to the reconciler."""
+        return Platform(argocd=self.argocd.namespace, hub=self.hub_namespace)
+
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:
         for message, *path in self._refused():
@@ -394,6 +400,10 @@ class FleetRepositorySpec(Authored):
             except ValueError as error:
                 message = f"reconciler.proposals.forge is {proposals.forge}, but {error}, or leave forge out"
                 yield message, "reconciler", "proposals", "forge"
+
+
+NO_SETTINGS: Final = FleetRepositorySpec(git=Git(url="https://example.com/fleet.git"))
+"""The defaults, for what must go on although the settings are missing or cannot be read."""
 
 
 class FleetRepository(Authored):

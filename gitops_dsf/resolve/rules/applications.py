@@ -5,10 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
-from gitops_dsf.hub.glob import matches
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context, needs
@@ -174,19 +172,14 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 @needs("FleetRepository")
 def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator[Diagnostic]:
     """Who writes there controls the cluster (the hub, too), what Argo CD applies, or the agent's tokens."""
-    owners = {
-        context.argocd_namespace: "Argo CD",
-        AGENT_NAMESPACE: "the agent",
-        context.settings.hub_namespace: "the reconciler and Open Cluster Management",
-    }
     for item in (*context.declared.applications, *context.declared.application_sets):
         path = _DESTINATION[item.document.kind]
         name = value_at(item.document.data, path)
         if not isinstance(name, str):
             continue
-        owner = owners.get(name) or next((who for glob, who in _PLATFORM.items() if matches(name, glob)), "")
-        if owner:
-            message = f"{item.name} is deployed into {name}, the namespace of {owner}"
+        owner = context.settings.platform.owner_of(name)
+        if owner is not None and owner.on_spokes:
+            message = f"{item.name} is deployed into {name}, a namespace of {owner.owner}: {owner.reason}"
             hint = "write a namespace of the application's own"
             yield codes.PLATFORM_DESTINATION.at(item.at(*path), message, hint)
 
@@ -195,4 +188,3 @@ _DESTINATION: Final[dict[str, Path]] = {
     "ApplicationSet": ("spec", "template", "spec", "destination", "namespace"),
     "ScoredApplication": ("spec", "application", "destinationNamespace"),
 }
-_PLATFORM: Final = {"kube-*": "Kubernetes", "open-cluster-management*": "Open Cluster Management"}

@@ -126,3 +126,35 @@ def test_a_hub_that_is_none_is_said(
     done = gitops_dsf("import", "--context", context, "--kubeconfig", kubeconfig, cwd=fleet)
     assert done.returncode == 1
     assert words in done.stderr
+
+
+def test_a_cluster_like_a_namespace_of_the_platform_is_left_out(fleet: Path) -> None:
+    """With it the repository would not validate, and Argo CD would refuse the whole works directory."""
+    names = ("ber-1", "kube-public", "openshift-config", "argocd")
+    hub = printed([managed_cluster(name) for name in names])
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
+    assert done.stdout.splitlines() == [
+        "clusters/ber-1.yaml: ManagedCluster ber-1 added",
+        "1 added, 0 changed, 0 as they were",
+    ]
+    assert (
+        "ManagedCluster kube-public is not written: the hub's namespace kube-public belongs to Kubernetes"
+        " (it reserves the prefix kube-)" in done.stderr
+    )
+    assert (
+        "ManagedCluster openshift-config is not written: the hub's namespace openshift-config" in done.stderr
+    )
+    assert (
+        "ManagedCluster argocd is not written: the hub's namespace argocd belongs to Argo CD" in done.stderr
+    )
+    assert done.returncode == 0
+    assert gitops_dsf("validate", cwd=fleet).returncode == 0
+
+
+def test_the_namespaces_of_the_settings_are_left_out_too(fleet: Path) -> None:
+    settings = fleet / "gitops-dsf.yaml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(text.replace("spec:\n", "spec:\n  hubNamespace: scoring\n", 1), encoding="utf-8")
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([managed_cluster("scoring")]))
+    assert "the hub's namespace scoring belongs to gitops-dsf" in done.stderr
+    assert not (fleet / "clusters" / "scoring.yaml").exists()

@@ -155,3 +155,32 @@ async def test_two_looks_must_agree(scene: ProposalHub) -> None:
         await working.until(
             lambda: scene.proposals and first not in scene.proposals, "ten minutes after the last push"
         )
+
+
+async def test_a_cluster_like_a_namespace_of_the_platform_is_left_out_and_named(
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """One such cluster keeps no other from being offered."""
+    scene.joins("kube-public")
+    scene.joins("openshift-config")
+    scene.joins("c6")
+    async with scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        assert scene.changed(scene.one) == ["clusters/c6.yaml"]
+        assert scene.errors(scene.one, tmp_path / "copy") == []
+        assert "openshift-config is left out: the hub's namespace openshift-config belongs to" in caplog.text
+        assert "kube-public is left out: the hub's namespace kube-public belongs to Kubernetes" in caplog.text
+        # Others see it where they decide, too.
+        shown = git("show", "--no-patch", "--format=%B", scene.one, folder=scene.repository.bare)
+        assert "- c6 joined" in shown
+
+
+async def test_a_cluster_that_is_left_out_for_ever_is_nothing_to_change(
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So branches that are outdated are withdrawn, and the log says it once."""
+    scene.joins("kube-public")
+    async with scene.working() as working:
+        await working.looks_again("inventory", "nothing", times=3)
+    assert scene.proposals == {}
+    assert caplog.text.count("kube-public is left out") == 1
