@@ -6,8 +6,6 @@ from datetime import datetime
 
 import pytest
 
-from dsf_agent.endpoints.budget import FREE_BYTES
-from dsf_agent.scoring.results import RESULT_BYTES
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head, last_values, matrix, scores, series
@@ -15,6 +13,9 @@ from tests.support.agent.hub import ScoreHub
 from tests.support.agent.running import Place, entry
 from tests.support.virtual_time import wall
 from tests.support.waiting import until
+
+FREE_BYTES = 1 << 20
+RESULT_BYTES = 512
 
 
 async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -> None:

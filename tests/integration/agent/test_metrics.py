@@ -9,12 +9,13 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
-from dsf_agent.metrics import PIECE_LINES
-from dsf_runtime.pages import MAX_CONNECTIONS
 from tests.support.agent.http import HttpFake, Reply, matrix, scores, series
 from tests.support.agent.process import agent as process
 from tests.support.agent.running import Place, RunningAgent, entry, running
 from tests.support.waiting import until
+
+PIECE_LINES = 2_500
+MAX_CONNECTIONS = 256
 
 MIXED = Reply(
     body=(

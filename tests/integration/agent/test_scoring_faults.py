@@ -5,13 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dsf_agent.scoring.labels import MAX_NAME
-from dsf_agent.scoring.results import MOST_TEXT
 from tests.support import yamlfast
 from tests.support.agent.faults import EAGER, survives
 from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, series
 from tests.support.agent.running import Place, RunningAgent, entry
 from tests.support.waiting import until
+
+MAX_NAME = 1 << 10
+MOST_TEXT = 16 << 20
 
 
 def results(*pairs: tuple[str, str]) -> Reply:

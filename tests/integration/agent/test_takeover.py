@@ -7,11 +7,13 @@ import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
+from dsf_agent.publish.hub import HubStore
 from dsf_runtime.access import Kubeconfig
 from tests.support import virtual_time
 from tests.support.agent.hub import UPSTREAM, ScoreHub, kubeconfig
 from tests.support.apiserver import SCORES
+
+SILENT_SECONDS = 3_600.0
 
 SCORE = "cpu-score"
 OLD: Mapping[str, int] = {"node-0": 20, "node-1": 30}

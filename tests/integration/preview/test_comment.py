@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
+from gitops_dsf.views.preview.markdown import MARKER
 from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, save, scorer, snapshot
+
+MAX_CHARACTERS = 65_000
 
 
 def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:

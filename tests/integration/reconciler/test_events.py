@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gitops_dsf.reconciler.events import BURST, PER_SECOND, Events, Reference
+from gitops_dsf.reconciler.events import Events, Reference
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.support.apiserver import Object
 from tests.support.objecthub import ObjectHub
+
+BURST = 100
+PER_SECOND = 2.0
 
 
 def thing(name: str = "thing", uid: str = "7") -> Reference:

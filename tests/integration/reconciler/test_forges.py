@@ -15,11 +15,13 @@ from gitops_dsf.ci.environment import Sender as PipelineSender
 from gitops_dsf.forge.forge import ForgeError, Send
 from gitops_dsf.forge.forges import GitHub, GitLab
 from gitops_dsf.reconciler import forge as module
-from gitops_dsf.reconciler.forge import ANSWER_BYTES, send
+from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.support.forges import RecordedForge, tell
 from tests.support.githubserver import NAME, OWNER, Answer, GitHubServer, Pull
+
+ANSWER_BYTES = 4 << 20
 
 TOKEN = "ghp_notforlogs"
 

@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.informer import STALE_SECONDS, Informer
+from dsf_runtime.informer import Informer
 from tests.integration.reconciler.replica import running
 from tests.support.apiserver import HANG, TOKEN, Object
 from tests.support.objecthub import ObjectHub
 from tests.support.virtual_time import wall
 from tests.support.waiting import until
+
+STALE_SECONDS = 150.0
 
 PATH = "/apis/example.com/v1/things"
 EXPIRED: Object = {"type": "ERROR", "object": {"kind": "Status", "code": 410}}

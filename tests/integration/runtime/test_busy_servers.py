@@ -7,9 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from dsf_runtime.access import Access
-from dsf_runtime.apianswers import BUSY_RETRIES, ApiError
+from dsf_runtime.apianswers import ApiError
 from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.http import HttpFake, Reply, Seen
+
+BUSY_RETRIES = 10
 
 PATH = "/api/v1/configmaps"
 THING = {"metadata": {"name": "a", "namespace": "n"}}

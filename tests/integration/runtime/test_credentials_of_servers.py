@@ -13,10 +13,11 @@ import pytest
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.blocking import BlockingApiServer
-from dsf_runtime.connections import RECHECK_SECONDS
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.hub import kubeconfig
+
+RECHECK_SECONDS = 1.0
 
 PATH = "/api/v1/namespaces/n/configmaps/c"
 

@@ -14,10 +14,12 @@ import pytest
 
 from dsf_runtime import apianswers
 from dsf_runtime.access import Access
-from dsf_runtime.apianswers import PAGE
-from dsf_runtime.apiserver import FULL_READ_BYTES, ApiServer
+from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+
+PAGE = 500
+FULL_READ_BYTES = 32 << 10
 
 PATH = "/apis/example.com/v1/things"
 SMALL = 1 << 18

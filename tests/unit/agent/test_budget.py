@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.endpoints.budget import FREE_BYTES, Budget, BudgetFullError
+from dsf_agent.endpoints.budget import Budget, BudgetFullError
 from dsf_agent.errors import AgentError, Reason
+
+FREE_BYTES = 1 << 20
 
 MB = FREE_BYTES
 LIMIT = 10 * MB

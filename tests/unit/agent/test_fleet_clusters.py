@@ -15,10 +15,11 @@ from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.store import Stored
 from dsf_agent.scoring.labels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets, LabelSet
 from dsf_agent.scoring.query import groups, split
-from dsf_agent.scoring.results import BATCH
 from dsf_wire.clusters import FleetCluster, encode
 from dsf_wire.summary import ClusterLabel, Summary
 from tests.support.agent.turns import with_turns
+
+BATCH = 2_000
 
 CLUSTERS = {"eu": "cluster-1", "us": "cluster-2"}
 

@@ -11,17 +11,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from dsf_agent.endpoints.credentials import (
-    KEEP_SECONDS,
-    STALE_SECONDS,
-    Auth,
-    Credentials,
-    Read,
-    Sent,
-    reader,
-    scoring_auth,
-    source_auth,
-)
+from dsf_agent.endpoints.credentials import Auth, Credentials, Read, Sent, reader, scoring_auth, source_auth
 from dsf_agent.errors import AgentError, Reason
 from dsf_runtime.oauth2 import Client
 from dsf_wire.summary import (
@@ -39,6 +29,9 @@ from dsf_wire.summary import (
 from gitops_dsf.repository.model.base import SECRET_KEY
 from tests.support.agent.certificates import Authority
 from tests.support.virtual_time import wall
+
+KEEP_SECONDS = 60.0
+STALE_SECONDS = 10.0
 
 TOKEN = Auth(secret_name="s", secret_key="k")
 CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))

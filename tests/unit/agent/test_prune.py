@@ -12,8 +12,11 @@ import pytest
 from dsf_agent.configuration.snapshot import Snapshot, parse
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
-from dsf_agent.publish.prune import EMPTY_FACTOR, RECHECK_SECONDS, Pruner
+from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.store import Stored
+
+EMPTY_FACTOR = 6
+RECHECK_SECONDS = 300.0
 
 DELAY = 10.0
 EMPTY = parse(b"[]")

@@ -10,11 +10,13 @@ import pytest
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
-from dsf_agent.publish.publication import AUDIT_SECONDS, Publication, Publisher
+from dsf_agent.publish.publication import Publication, Publisher
 from dsf_agent.publish.store import Stored, labels
-from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
+
+AUDIT_SECONDS = 300.0
+HUB_SCORER_WRITES_PER_SECOND = 50
 
 TTL, LEAST = 900.0, 60.0
 VALUES = {"a": 10}

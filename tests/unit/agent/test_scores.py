@@ -12,18 +12,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from dsf_agent.metrics import sample_text
 from dsf_agent.scoring import results
 from dsf_agent.scoring.items import DROP_NO_NAME, Items, items_of
-from dsf_agent.scoring.labels import (
-    MAX_KEPT,
-    MAX_KEPT_BYTES,
-    MAX_NAME,
-    Labels,
-    LabelSet,
-    LabelSets,
-    item_namer,
-)
+from dsf_agent.scoring.labels import Labels, LabelSet, LabelSets, item_namer
 from dsf_wire import dimension, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import ScoreRange, Summary
+
+MAX_KEPT = 20_000
+MAX_KEPT_BYTES = 1 << 10
+MAX_NAME = 1 << 10
 
 Result = tuple[tuple[str, ...], float]
 """Labels in the order of dimension.LABELS, and the score."""

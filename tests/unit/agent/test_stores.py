@@ -15,8 +15,9 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.store import Stored, labels
-from dsf_wire.constants import MAX_SCORE_ITEMS
 from tests.support.waiting import until
+
+MAX_SCORE_ITEMS = 20_000
 
 
 class Untouched(ApiServer):

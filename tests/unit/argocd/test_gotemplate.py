@@ -3,10 +3,12 @@
 import pytest
 
 from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, check, parse, reads, unresolved
-from gitops_dsf.argocd.gotemplate.check import LARGEST, LONGEST
-from gitops_dsf.argocd.gotemplate.parse import DEEPEST
 from gitops_dsf.argocd.gotemplate.plain import Value
 from gitops_dsf.resolve.rules.templates import DECIDED, GIVEN
+
+LARGEST = 64 << 10
+LONGEST = 256 << 10
+DEEPEST = 60
 
 VALUES = {**DECIDED, "values": {"tier": Value("text", 4), "my-tier": Value("text", 4)}}
 

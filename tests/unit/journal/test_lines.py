@@ -8,19 +8,12 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.flapping import Change
-from gitops_dsf.journal.record import (
-    LINE_BYTES,
-    MOST_NAMED,
-    Record,
-    ScoreChange,
-    appended,
-    encode,
-    file_of,
-    new_record,
-    read,
-)
+from gitops_dsf.journal.record import Record, ScoreChange, appended, encode, file_of, new_record, read
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, recent, times, values_at
 from tests.support.journalrecords import AT, record
+
+LINE_BYTES = 256 << 10
+MOST_NAMED = 100
 
 
 def test_a_record_is_one_line_that_people_can_read() -> None:

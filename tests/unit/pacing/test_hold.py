@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE
+from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.ledger import Move, Phase
@@ -22,6 +22,8 @@ from gitops_dsf.simulator import HubState, simulate
 from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, fleet, herd
 from tests.unit.pacing.fleet import MOMENT
 from tests.unit.simulator.hub import cluster, exact, hub
+
+HOLD_WEIGHT = 10
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
 KEY = "ns/a"

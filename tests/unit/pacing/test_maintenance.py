@@ -13,8 +13,6 @@ from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.maintenance import (
     CORDON,
     LEAVE,
-    MOST_DRAINS,
-    MOST_NAMED,
     Drain,
     Drained,
     Effect,
@@ -29,6 +27,9 @@ from gitops_dsf.pacing.maintenance import (
 from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from gitops_dsf.pacing.waves import staying, waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
+
+MOST_DRAINS = 500
+MOST_NAMED = 100
 
 OPEN = {"start": "1970-01-01T00:01:40Z", "end": "1970-01-01T00:33:20Z"}
 PERIOD = Period(100.0, 2000.0)

@@ -2,7 +2,10 @@
 
 import pytest
 
-from gitops_dsf.pacing.ledger import FOLLOW_SECONDS, LAST_PASS_SECONDS, Ledger, Move, Phase, advance
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance
+
+FOLLOW_SECONDS = 60.0
+LAST_PASS_SECONDS = 10.0
 
 KEY = "argocd/web"
 NOW = 10_000.0

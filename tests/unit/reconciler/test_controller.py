@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable
 import pytest
 
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.run import RESTARTS, STEADY_SECONDS, Controllers, keep_running
+from gitops_dsf.reconciler.run import RESTARTS, Controllers, keep_running
 from tests.support import virtual_time
+
+STEADY_SECONDS = 300.0
 
 
 class Working:

@@ -14,10 +14,12 @@ from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.targets import TargetClusters
-from gitops_dsf.reconciler.freshness import DAY, Assessment, Owner, assess, find_dead, owners, why_not_renewed
+from gitops_dsf.reconciler.freshness import Assessment, Owner, assess, find_dead, owners, why_not_renewed
 from gitops_dsf.reconciler.hub.kinds import cluster
 from gitops_dsf.reconciler.scan import Scan
 from tests.support.typed import agent, scorer
+
+DAY = 86_400.0
 
 NOW = 1_000_000.0
 

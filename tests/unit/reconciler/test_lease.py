@@ -16,9 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.reconciler.lease import DEADLINE, DURATION, RENEW, Leadership, LeaseLost
+from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from tests.support import virtual_time
 from tests.support.laws import examples
+
+DEADLINE = 12.0
+DURATION = 15
+RENEW = 2.0
 
 
 def now() -> float:

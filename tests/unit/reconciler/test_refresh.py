@@ -6,8 +6,11 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.reconciler.hub.view import FORGET_SECONDS, DecisionSet, DecisionSets
-from gitops_dsf.reconciler.refresh import BETWEEN_SECONDS, RefreshDebounce
+from gitops_dsf.reconciler.hub.view import DecisionSet, DecisionSets
+from gitops_dsf.reconciler.refresh import RefreshDebounce
+
+FORGET_SECONDS = 600.0
+BETWEEN_SECONDS = 10.0
 
 
 def page(*clusters: str, placement: str = "web") -> PlacementDecision:

@@ -9,16 +9,12 @@ from hypothesis import strategies as st
 
 from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.scorers.probes import HealthStatus
-from gitops_dsf.reconciler.suspension import (
-    TRIAL_EVERY,
-    TRIAL_SECONDS,
-    CircuitBreaker,
-    ScoreCounts,
-    ScorerState,
-    count_scores,
-)
+from gitops_dsf.reconciler.suspension import CircuitBreaker, ScoreCounts, ScorerState, count_scores
 from tests.support import typed
 from tests.support.typed import agent
+
+TRIAL_EVERY = 3_600.0
+TRIAL_SECONDS = 600.0
 
 ACTIVE, INACTIVE, UNKNOWN = HealthStatus.ACTIVE, HealthStatus.INACTIVE, HealthStatus.UNKNOWN
 HOLD = 90.0

@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_runtime import answers
-from dsf_runtime.answers import FRAMED_PIECE, HEAD_BYTES, HEAD_LINES, PIECE, ExcessError, HeadStream, limited
+from dsf_runtime.answers import ExcessError, HeadStream, limited
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, hide
+
+FRAMED_PIECE = 64 << 10
+HEAD_BYTES = 64 << 10
+HEAD_LINES = 512
+PIECE = 4 << 10
 
 TOKEN = "s3cr3t-token-value"
 

@@ -11,7 +11,8 @@ import pytest
 from dsf_agent.main import LOG_FIELDS
 from dsf_runtime.logs import JsonFormatter, TextFormatter
 from dsf_runtime.threads import use_threads
-from gitops_dsf.reconciler.run import CONCURRENT
+
+CONCURRENT = 512
 
 AGENT = JsonFormatter(fields=LOG_FIELDS)
 RECONCILER = JsonFormatter(below="gitops_dsf", traceback="error")

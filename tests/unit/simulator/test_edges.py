@@ -14,7 +14,7 @@ from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, Placement,
 from gitops_dsf.simulator import Code, HubState, Unsupported, simulate
 from gitops_dsf.simulator.cel import limits
 from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.cel.lists import DEEPEST_JSON, parse_json
+from gitops_dsf.simulator.cel.lists import parse_json
 from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker, Mistake
 from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, add_up, go_int64
 from gitops_dsf.simulator.quantity import QuantityError, parse, pow10
@@ -32,6 +32,8 @@ from tests.unit.simulator.hub import (
     score,
     viewed,
 )
+
+DEEPEST_JSON = 200
 
 FORMAT = "'%d'.format([1]) == '1'"
 """An expression that the simulator does not answer."""

@@ -4,8 +4,9 @@ says.
 
 import asyncio
 
-from gitops_dsf.reconciler.journal.flapping import SPAN_SECONDS
 from tests.integration.reconciler.journal.journalhub import JournalHub, Leader
+
+SPAN_SECONDS = 86_400.0
 
 WORDS = (
     "moved back and forth 2 times within a day between cluster1 and cluster2, most of all because of cpu;"

@@ -8,15 +8,18 @@ from typing import Self
 
 import pytest
 
-from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.moves import controller
-from gitops_dsf.reconciler.moves.controller import NEWS_SECONDS, RETRIES, MoveController
-from gitops_dsf.reconciler.moves.rules import HOLD_SECONDS
-from gitops_dsf.reconciler.shared import INTERVAL_SECONDS
+from gitops_dsf.reconciler.moves.controller import MoveController
 from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
 from tests.integration.reconciler.replica import Replica, read_again, running
 from tests.support.objecthub import FixedClaim
 from tests.support.waiting import until
+
+DEBOUNCE_SECONDS = 5.0
+NEWS_SECONDS = 10.0
+HOLD_SECONDS = 180.0
+INTERVAL_SECONDS = 10.0
+FIRST_RETRY, LONGEST_RETRY = 5.0, 60.0
 
 
 class Counted(MoveController):
@@ -158,14 +161,14 @@ async def test_a_hub_that_refuses_is_asked_again_later_and_said_so(scene: MoveHu
         await leader.after(DEBOUNCE_SECONDS)
         assert leader.waits() == {"Refused": 1}
         assert len(scene.deletions()) == 1
-        await leader.after(RETRIES.first / 2)
+        await leader.after(FIRST_RETRY / 2)
         assert len(scene.deletions()) == 1
         await leader.after(NEWS_SECONDS)
         assert len(scene.deletions()) == 2
         assert [text[:46] for text in scene.hub.events("MoveWaits")] == [
             "web-a on a is still there: DELETE /apis/argopr"
         ]
-        await leader.after(RETRIES.first * 2)
+        await leader.after(FIRST_RETRY * 2)
         assert scene.copies() == ["web-b"]
 
 
@@ -177,7 +180,7 @@ async def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while(scene: Mo
         await leader.after(1)
         assert leader.waits() == {"HubSilent": 1}
         asked = scene.hub.asked.count("GET applicationsets/web")
-        await leader.after(RETRIES.first - 1)
+        await leader.after(FIRST_RETRY - 1)
         assert scene.hub.asked.count("GET applicationsets/web") == asked == 1
         await leader.after(1)
         assert scene.copies() == ["web-b"]
@@ -222,7 +225,7 @@ async def test_many_copies_go_one_by_one_and_not_faster_than_the_limit(
         await asyncio.sleep(INTERVAL_SECONDS - 1)
         assert leader.controller.passes == passes, "nothing can change before the limit ends"
         await leader.after(60)
-        await leader.after(RETRIES.ceiling)
+        await leader.after(LONGEST_RETRY)
         assert scene.copies() == ["web-b"]
         assert len(scene.deletions()) == limit + 2
 

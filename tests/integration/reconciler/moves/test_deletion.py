@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.reconciler.moves.deletion import ATTEMPTS, ONE_BY_ONE, Blocked, CopyDeleter
+from gitops_dsf.reconciler.moves.deletion import Blocked, CopyDeleter
 from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,
     NAMESPACE,
@@ -20,6 +20,9 @@ from tests.integration.reconciler.moves.movehub import (
     candidate,
     reason,
 )
+
+ATTEMPTS = 3
+ONE_BY_ONE = 10
 
 READS = (
     "GET applicationsets/web",

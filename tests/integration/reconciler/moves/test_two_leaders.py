@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
-from gitops_dsf.reconciler.moves.deletion import TOUCHED, Blocked, CopyDeleter
+from gitops_dsf.reconciler.moves.deletion import Blocked, CopyDeleter
 from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,
     GOOD,
@@ -28,6 +28,8 @@ from tests.integration.reconciler.moves.movehub import (
 from tests.support import virtual_time
 from tests.support.laws import examples
 from tests.support.objecthub import ObjectHub
+
+TOUCHED = 10
 
 
 def annotation(scene: MoveHub, cluster: str) -> str:

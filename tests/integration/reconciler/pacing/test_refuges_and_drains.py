@@ -10,14 +10,16 @@ from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW
 from gitops_dsf.pacing.ledger import Move
-from gitops_dsf.pacing.refuges import SPREAD, items_of
+from gitops_dsf.pacing.refuges import items_of
 from gitops_dsf.reconciler.pacing.controller import ItemPublisher
-from gitops_dsf.reconciler.pacing.situation import REPLAN_SECONDS
 from gitops_dsf.repository.model.reconciler import Pace
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support.hubobjects import ARGOCD, HUB
 from tests.support.virtual_time import wall
+
+SPREAD = 10.0
+REPLAN_SECONDS = 300.0
 
 EVEN = {"c1": 90, "c2": 62, "c3": 58, "c4": 55}
 """Nobody wants to leave c1, and the others are nearly equal."""

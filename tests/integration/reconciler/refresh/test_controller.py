@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
-from gitops_dsf.reconciler.refresh import AGAIN_SECONDS, RefreshController
+from gitops_dsf.reconciler.refresh import RefreshController
 from tests.integration.reconciler.moves.movehub import NAMESPACE, SETS, MoveHub
 from tests.integration.reconciler.replica import Replica, running
 from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
+
+DEBOUNCE_SECONDS = 5.0
+AGAIN_SECONDS = 30.0
 
 ANNOTATION = "argocd.argoproj.io/application-set-refresh"
 ASKED = f"PATCH {SETS}/web"

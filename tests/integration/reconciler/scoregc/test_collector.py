@@ -7,14 +7,17 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gitops_dsf.reconciler.freshness import DAY
 from gitops_dsf.reconciler.scan import ScoreScanner
-from gitops_dsf.reconciler.scoregc import CONFIRM_SECONDS, KEPT_SECONDS, ScoreGarbageCollector
+from gitops_dsf.reconciler.scoregc import ScoreGarbageCollector
 from tests.integration.reconciler.replica import Replica, running
 from tests.integration.reconciler.scorerhub import ScorerHub
 from tests.support import virtual_time
 from tests.support.objecthub import FixedClaim
 from tests.support.waiting import for_a_while, until
+
+DAY = 86_400.0
+CONFIRM_SECONDS = 60.0
+KEPT_SECONDS = 3_600.0
 
 SCORE = "cpu-score"
 INTERVAL = 0.02

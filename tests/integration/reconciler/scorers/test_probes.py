@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.run import CONCURRENT
-from gitops_dsf.reconciler.scorers.probes import FAILURES, Answers, Health, HealthStatus, probe
+from gitops_dsf.reconciler.scorers.probes import Answers, Health, HealthStatus, probe
 from gitops_dsf.sync.credentials import Request
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.support.agent.certificates import Authority
@@ -20,6 +19,9 @@ from tests.support.agent.http import Fault as Silence
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.pageserver import Answer, PageServer
 from tests.support.typed import scorer
+
+CONCURRENT = 512
+FAILURES = 3
 
 SECONDS = 4.0
 GOOD, HANGING = 40, 10

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.stage import BATCH_SERIES, Fetch
+from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes import cluster, objects
 from dsf_agent.kubernetes.cluster import Labelled
 from dsf_agent.kubernetes.objects import MOST, NANOS, Pod, PodSpec, PodStatus, effective, nanos
@@ -24,6 +24,8 @@ from dsf_runtime.informer import Informer
 from dsf_wire.measures import MEASURES, Selection, selection
 from dsf_wire.summary import Summary
 from tests.support.agent.clusterobjects import node, pod
+
+BATCH_SERIES = 2_000
 
 
 def raw(plain: dict[str, Any]) -> msgspec.Raw:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.applications import TIMEOUT_SECONDS, ApplicationSet, Handover
+from gitops_dsf.hub.applications import ApplicationSet, Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.placements import PlacementSummary, RankedBy
 from gitops_dsf.hub.scores import Interner, Score, score_of
@@ -23,6 +23,8 @@ from gitops_dsf.reconciler.hub.kinds import (
 )
 from gitops_dsf.repository.model.apps import Moves
 from tests.support.typed import raw
+
+TIMEOUT_SECONDS = 1_800.0
 
 
 def read(**spec: Any) -> PlacementSummary:

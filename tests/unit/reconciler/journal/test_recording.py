@@ -11,13 +11,15 @@ import pytest
 from gitops_dsf.hub.placements import PlacementSummary, decision_of
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.view import DecisionSets
-from gitops_dsf.reconciler.journal.branch import SETTLE_SECONDS, Move, observe
+from gitops_dsf.reconciler.journal.branch import Move, observe
 from gitops_dsf.reconciler.journal.explaining import Deployed
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter, flapping_of
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.shared import Shared
 from tests.support.journalrecords import record
 from tests.support.objecthub import ObjectHub
+
+SETTLE_SECONDS = 1.0
 
 MANY = [f"c{number}" for number in range(200)]
 

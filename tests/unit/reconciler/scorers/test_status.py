@@ -12,20 +12,16 @@ from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.scorers.controller import desired_status, patch
-from gitops_dsf.reconciler.scorers.probes import (
-    FAILURES,
-    SUCCESSES,
-    ConfigSync,
-    Health,
-    HealthStatus,
-    compare,
-)
+from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, compare
 from gitops_dsf.schema.crd import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, Page
 from tests.support import typed
 from tests.support.apiserver import merged
 from tests.support.fleets import JSON_VALUES
 from tests.support.laws import examples
+
+FAILURES = 3
+SUCCESSES = 2
 
 GOOD = Page(url="http://a/healthz", media="", body=b"ok")
 BAD = Fault(reason="Status", message="answers 500")

@@ -8,7 +8,8 @@ import pytest
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.repository.load import load, load_text
-from gitops_dsf.repository.load.parse import MOST_BROKEN
+
+MOST_BROKEN = 20
 
 CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: {}\n"
 
