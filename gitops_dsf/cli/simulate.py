@@ -3,12 +3,13 @@
 import argparse
 import difflib
 import sys
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from dsf_wire.text import printable, printable_lines
+from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.status_text import queue_lines
 from gitops_dsf.cli.terminal import json_text
@@ -20,6 +21,7 @@ from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.views.preview.fleet import (
     FleetVersion,
     hub_state,
+    known_bindings,
     resources_ranked,
     stored_moves,
     typed_placements,
@@ -45,6 +47,10 @@ class SimulateOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     hub: HubSource
     filters_only: bool
     placements: tuple[VerdictData, ...]
+    assumed_bindings: tuple[str, ...] | UnsetType = UNSET
+    """ManagedClusterSetBindings, as `namespace/name`, that the repository does not render and that are taken
+    as there, because the bindings of the hub are not known.
+    """
 
 
 class PacedOutput(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -73,7 +79,15 @@ class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
 _EXPLAINED: Final = [(each.name, each.type) for each in msgspec.structs.fields(Explanation)]
 # A class would have the fields of Explanation first.
 ExplainOutput = msgspec.defstruct(
-    "ExplainOutput", [("hub", HubSource), ("filters_only", bool), *_EXPLAINED], rename="camel", frozen=True
+    "ExplainOutput",
+    [
+        ("hub", HubSource),
+        ("filters_only", bool),
+        *_EXPLAINED,
+        ("assumed_bindings", tuple[str, ...] | UnsetType, UNSET),
+    ],
+    rename="camel",
+    frozen=True,
 )
 
 
@@ -90,10 +104,15 @@ def run(args: argparse.Namespace) -> int:
     verdicts = [simulate(state, key, data.now) for key in keys]
     if args.output == "json":
         placements = tuple(verdict.data() for verdict in verdicts)
-        output = SimulateOutput(hub=data.shown(), filters_only=data.snapshot is None, placements=placements)
+        output = SimulateOutput(
+            hub=data.shown(),
+            filters_only=data.snapshot is None,
+            placements=placements,
+            assumed_bindings=_assumed(fleet, keys, data) or UNSET,
+        )
         sys.stdout.write(json_text(output))
         return 0
-    sys.stdout.write(printable_lines((data.describe(),)))
+    sys.stdout.write(printable_lines((data.describe(), *_assumption(fleet, keys, data))))
     if not keys:
         sys.stdout.write("this repository renders no Placement\n")
     written = typed_placements(fleet, keys) if data.snapshot is None else {}
@@ -155,6 +174,7 @@ def explain_placement(args: argparse.Namespace) -> int:
                 hub=data.shown(),
                 filters_only=data.snapshot is None,
                 placements=(verdict.data(),),
+                assumed_bindings=_assumed(fleet, (key,), data) or UNSET,
                 paced=pace or UNSET,
             )
             sys.stdout.write(json_text(output))
@@ -177,15 +197,43 @@ def explain_placement(args: argparse.Namespace) -> int:
         )
     if args.output == "json":
         shown = msgspec.structs.asdict(explanation)
-        explained = ExplainOutput(hub=data.shown(), filters_only=data.snapshot is None, **shown)
+        explained = ExplainOutput(
+            hub=data.shown(),
+            filters_only=data.snapshot is None,
+            **shown,
+            assumed_bindings=_assumed(fleet, (key,), data) or UNSET,
+        )
         sys.stdout.write(json_text(explained))
-    elif unranked:
+        return 0
+    head = printable_lines((data.describe(), *_assumption(fleet, (key,), data), ""))
+    if unranked:
         where = f"{explanation.placement}, cluster {explanation.cluster}"
-        sys.stdout.write(printable_lines((data.describe(), "", f"{where}: {explanation.reason}")))
+        sys.stdout.write(f"{head}{printable_lines((f'{where}: {explanation.reason}',))}")
     else:
         text = explanation_text(explanation, placement=explanation.placement)
-        sys.stdout.write(f"{printable(data.describe())}\n\n{text}{what_would_flip(explanation)}")
+        sys.stdout.write(f"{head}{text}{what_would_flip(explanation)}")
     return 0
+
+
+def _assumed(fleet: FleetVersion, keys: Iterable[str], data: HubData) -> tuple[str, ...]:
+    """ManagedClusterSetBindings that Placements need, and of which nobody knows if the hub has them."""
+    if known_bindings(data.snapshot) is not None:
+        return ()
+    pairs = {pair for key in keys for pair in fleet.assumed_bindings.get(key, ())}
+    return tuple(sorted("/".join(pair) for pair in pairs))
+
+
+def _assumption(fleet: FleetVersion, keys: Iterable[str], data: HubData) -> list[str]:
+    """Says what is assumed about bindings."""
+    names = _assumed(fleet, keys, data)
+    if not names:
+        return []
+    there = "is" if len(names) == 1 else "are"
+    text = (
+        f"ManagedClusterSetBinding {names_text(names)} {there} assumed: this repository does not render"
+        " that, and the bindings of the hub are not known (--context reads them)"
+    )
+    return [text]
 
 
 def _pace(verdict: Verdict, data: HubData) -> PacedPlacement:
@@ -215,7 +263,8 @@ def _placement(fleet: FleetVersion, verdict: Verdict, data: HubData, pace: Paced
     shown = verdict_text(verdict, without_scores=None if data.snapshot else written, rows=20)
     paced = "" if pace is None else _pace_text(pace, known=data.snapshot is not None)
     source = "" if data.snapshot else ", with --scores, --state-branch or --context"
+    head = printable_lines((data.describe(), *_assumption(fleet, (key,), data)))
     return (
-        f"{printable(data.describe())}\n\n{placement_text(written)}{paced}\n{shown}"
+        f"{head}\n{placement_text(written)}{paced}\n{shown}"
         f"\nwhy one of them is in or out{source}: gitops-dsf explain {key} CLUSTER\n"
     )

@@ -134,7 +134,8 @@ class _Collector:
             decisions=tuple(self._decisions[key] for key in sorted(self._decisions)),
             clusters=self._clusters,
             sets=self._sets,
-            bindings=tuple(sorted(self._bindings)),
+            # A file without bindings does not say that the hub has none.
+            bindings=tuple(sorted(self._bindings)) or None,
         )
 
     def _score(self, document: Document) -> None:

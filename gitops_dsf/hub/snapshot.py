@@ -38,8 +38,8 @@ class Snapshot:
     clusters: Mapping[str, ManagedCluster] = field(default_factory=dict)
     """Clusters, as far as they are known: labels, taints, claims and resources can be None."""
     sets: Mapping[str, ManagedClusterSet] = field(default_factory=dict)
-    bindings: tuple[tuple[str, str], ...] = ()
-    """Namespace and name of the ManagedClusterSetBindings."""
+    bindings: tuple[tuple[str, str], ...] | None = None
+    """Namespace and name of the ManagedClusterSetBindings; None if they are not known."""
     moves: object = None
     """Data of the ConfigMap with paced moves, not decoded; None if it was not requested or does not exist."""
 

@@ -8,7 +8,7 @@ from gitops_dsf.plan import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.render.reconciler import decision_rights
-from gitops_dsf.repository.model.apps import ApplicationSource, ScoredApplication, ScoredPlacementSpec
+from gitops_dsf.repository.model.apps import ApplicationSource, ScoredApplication
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
 from gitops_dsf.resolve import Resolved
@@ -35,7 +35,8 @@ def delivery(plan: Plan) -> Iterator[Object]:
     for app in plan.resolved.applications:
         parameters = plan.resolved.cluster_parameters.get(app.metadata.name, ())
         yield application_set(app, namespace=namespace, clusters=parameters)
-    yield from map(_carried, plan.resolved.carried)
+    for document in plan.resolved.carried:
+        yield _carried(document, home=namespace)
 
 
 def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS) -> list[Object]:
@@ -50,25 +51,35 @@ def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS)
 
 
 def _bindings(resolved: Resolved) -> list[tuple[str, str]]:
-    """Namespaces, and the sets that their Placements choose from. Raw Placements count in Argo CD's only."""
+    """Namespaces, and the sets that their Placements choose from, without those that people bind themselves.
+
+    Of raw Placements only those in Argo CD's namespace count. In other namespaces, bindings belong to others.
+    """
     found = {
         (placement.namespace, name)
         for placement in resolved.placements
-        if not isinstance(placement.ranking, ScoredPlacementSpec) or placement.ranking.bindings == "Rendered"
+        if placement.ranking.bindings == "Rendered"
         for name in placement.ranking.placement.cluster_sets
     }
     home = resolved.repository.spec.argocd.namespace
     for document in resolved.carried:
         if document["kind"] == "Placement" and document["metadata"]["namespace"] == home:
             found.update((home, name) for name in document.get("spec", {}).get("clusterSets") or ())
-    return sorted(found)
+    by_hand = {
+        (document["metadata"]["namespace"], document["metadata"]["name"])
+        for document in resolved.carried
+        if document["kind"] == "ManagedClusterSetBinding"
+    }
+    return sorted(found - by_hand)
 
 
-def _carried(document: Mapping[str, Any]) -> Object:
+def _carried(document: Mapping[str, Any], *, home: str) -> Object:
     """A copied document with our sync wave, unless it names its own."""
     meta = document["metadata"]
+    binds_home = document["kind"] == "ManagedClusterSetBinding" and meta["namespace"] == home
+    wave = Wave.BINDINGS if binds_home else Wave.DECISIONS
     annotations = dict(meta.get("annotations") or {})
-    annotations.setdefault(SYNC_WAVE, str(int(Wave.DECISIONS)))
+    annotations.setdefault(SYNC_WAVE, str(int(wave)))
     head = {name: document[name] for name in ("apiVersion", "kind")}
     return {**head, **document, "metadata": {**meta, "annotations": annotations}}
 

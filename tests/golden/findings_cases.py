@@ -1091,6 +1091,46 @@ def _more() -> Iterator[tuple[str, Documents]]:
     )
 
 
+BINDING = """\
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSetBinding
+metadata: {name: global}
+spec: {clusterSet: global}
+"""
+
+
+def _bindings() -> Iterator[tuple[str, Documents]]:
+    """Bindings that people wrote, and objects that leave theirs to others."""
+    existing = app("  scores:", "  bindings: Existing\n  scores:")
+    for title, text in {
+        "as it should be": BINDING,
+        "in another namespace": BINDING.replace("{name: global}", "{name: global, namespace: policies}"),
+        "in a namespace of Kubernetes": BINDING.replace(
+            "{name: global}", "{name: global, namespace: kube-system}"
+        ),
+        "of another name": BINDING.replace("{name: global}", "{name: all}"),
+        "of a set that is not there": BINDING.replace("global", "edg"),
+        "without a set": BINDING.replace("{clusterSet: global}", "{}"),
+        "with an annotation of Argo CD": BINDING.replace(
+            "{name: global}", "{name: global, annotations: {argocd.argoproj.io/sync-options: Prune=false}}"
+        ),
+    }.items():
+        yield from around(f"a binding {title}", "of an unknown fleet", apps=text)
+    yield case("an application whose bindings exist", apps=existing)
+    yield case("bindings that exist and are written here", apps=both(existing, BINDING))
+    yield case(
+        "bindings that exist and are written elsewhere",
+        apps=both(existing, BINDING.replace("{name: global}", "{name: global, namespace: policies}")),
+    )
+    yield case(
+        "bindings that exist and another application needs",
+        apps=both(existing, APP.replace("{name: web}", "{name: more}")),
+    )
+    yield case(
+        "bindings that exist and a Placement needs", apps=both(existing, placement("{clusterSets: [global]}"))
+    )
+
+
 def _others() -> Iterator[tuple[str, Documents]]:
     digests = settings("requireImageDigests: true")
     for image in ("r/c:1", f"r/c@sha256:{'0a' * 32}"):

@@ -17,7 +17,10 @@ SETTINGS_FILE: Final = "gitops-dsf.yaml"
 FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
 SUFFIXES: Final = (".yaml", ".yml")
 FOLDER_OF_KIND: Final = {
-    **dict.fromkeys(("ApplicationSet", "Placement", "ScoredApplication", "ScoredPlacement"), "apps"),
+    **dict.fromkeys(
+        ("ApplicationSet", "ManagedClusterSetBinding", "Placement", "ScoredApplication", "ScoredPlacement"),
+        "apps",
+    ),
     **dict.fromkeys(("ManagedCluster", "ManagedClusterSet"), "clusters"),
     **dict.fromkeys(("DynamicScoringConfig", "Maintenance", "MetricSource"), "config"),
     "DynamicScorer": "scorers",

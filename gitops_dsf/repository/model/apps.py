@@ -86,7 +86,7 @@ class PlacementRules(Authored):
     number_of_clusters: Annotated[int, Field(ge=1)] | None = None
     """Number of clusters; every eligible one when absent."""
     cluster_sets: list[DnsLabel] = ["global"]
-    """ManagedClusterSets to choose from; a binding for each is rendered."""
+    """ManagedClusterSets to choose from; a binding for each is rendered, unless `bindings` is Existing."""
     cluster_selector: LabelSelector | None = None
     """Labels that a cluster must have."""
     tolerations: list[Toleration] = []
@@ -121,15 +121,14 @@ class Ranking(Authored):
     """Score points by which another cluster must be better before the decision changes."""
     on_missing_score: Literal["Neutral", "Exclude"] = "Neutral"
     """Neutral: a cluster without the score counts as 0. Exclude: it is not eligible."""
+    bindings: Literal["Rendered", "Existing"] = "Rendered"
+    """Rendered: a ManagedClusterSetBinding for each cluster set is rendered into the namespace of the
+    Placement. Existing: the namespace has them, and somebody else owns them.
+    """
 
 
 class ScoredPlacementSpec(Ranking):
     """Which clusters are chosen by score."""
-
-    bindings: Literal["Rendered", "Existing"] = "Rendered"
-    """Rendered: a ManagedClusterSetBinding for each cluster set is rendered into the namespace. Existing: the
-    namespace has them, and somebody else owns them.
-    """
 
 
 class ScoredPlacement(Authored):
@@ -235,7 +234,7 @@ class ApplicationPlacement(PlacementRules):
 
     ref: DnsName | None = None
     """metadata.name of a ScoredPlacement, whose decision the application follows. It replaces the other
-    fields of placement, and scores, stickiness and onMissingScore.
+    fields of placement, and scores, stickiness, onMissingScore and bindings.
     """
 
 

@@ -12,6 +12,7 @@ from gitops_dsf.repository.model.foreign import (
     ManagedCluster,
     ManagedClusterSet,
     RawApplicationSet,
+    RawBinding,
     RawPlacement,
 )
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -24,6 +25,7 @@ KINDS: dict[tuple[str, str], type[Authored]] = {
     ("cluster.open-cluster-management.io/v1", "ManagedCluster"): ManagedCluster,
     ("cluster.open-cluster-management.io/v1beta1", "Placement"): RawPlacement,
     ("cluster.open-cluster-management.io/v1beta2", "ManagedClusterSet"): ManagedClusterSet,
+    ("cluster.open-cluster-management.io/v1beta2", "ManagedClusterSetBinding"): RawBinding,
     (DSF_API, "DynamicScorer"): DynamicScorer,
     (DSF_API, "DynamicScoringConfig"): DynamicScoringConfig,
     (PRODUCT_API, "FleetRepository"): FleetRepository,
@@ -64,7 +66,7 @@ class Item(Generic[T_co]):
 
 RankingItem: TypeAlias = Item[ScoredApplication] | Item[ScoredPlacement]
 """An object that has a ranking."""
-CarriedItem: TypeAlias = Item[RawPlacement] | Item[RawApplicationSet]
+CarriedItem: TypeAlias = Item[RawPlacement] | Item[RawBinding] | Item[RawApplicationSet]
 """An object that is copied into the output."""
 
 
@@ -82,6 +84,7 @@ class Declared:
     applications: tuple[Item[ScoredApplication], ...]
     scored_placements: tuple[Item[ScoredPlacement], ...]
     placements: tuple[Item[RawPlacement], ...]
+    bindings: tuple[Item[RawBinding], ...]
     application_sets: tuple[Item[RawApplicationSet], ...]
     score_tests: tuple[Item[ScoreTest], ...]
     maintenance: tuple[Item[Maintenance], ...]
@@ -104,4 +107,4 @@ class Declared:
 
     @property
     def carried(self) -> tuple[CarriedItem, ...]:
-        return (*self.placements, *self.application_sets)
+        return (*self.placements, *self.bindings, *self.application_sets)

@@ -1,5 +1,6 @@
-"""Kinds of OCM and Argo CD: the inventory, which is read and never rendered, and raw Placements and
-ApplicationSets, which are carried as they are and checked for what OCM and Argo CD would do with them.
+"""Kinds of OCM and Argo CD: the inventory, which is read and never rendered, and raw Placements,
+ManagedClusterSetBindings and ApplicationSets, which are carried as they are and checked for what OCM and
+Argo CD would do with them.
 """
 
 from typing import Annotated, Any, Literal
@@ -105,6 +106,24 @@ class RawPlacement(Foreign):
     kind: Literal["Placement"]
     metadata: RawMetadata
     spec: dict[str, Any] = Field(default_factory=dict)
+
+
+class BindingSpec(Foreign):
+    """The fields of a binding's spec that are read."""
+
+    cluster_set: DnsLabel
+    """Name of the ManagedClusterSet; OCM requires it to be the name of the binding, too."""
+
+
+class RawBinding(Foreign):
+    """An OCM ManagedClusterSetBinding that somebody wrote by hand: it lets the Placements of its namespace
+    choose from a ManagedClusterSet.
+    """
+
+    api_version: Literal["cluster.open-cluster-management.io/v1beta2"]
+    kind: Literal["ManagedClusterSetBinding"]
+    metadata: RawMetadata
+    spec: BindingSpec
 
 
 class RawApplicationSet(Foreign):

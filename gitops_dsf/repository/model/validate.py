@@ -24,9 +24,6 @@ _ELSEWHERE = {
     "List": "write each item as a document of its own, or run gitops-dsf import --from on the file",
     "Secret": "tokens live on the spokes, in namespace dynamic-scoring; name them with tokenSecretRef",
     "ConfigMap": "the ConfigMaps that scoring and Argo CD need are rendered; remove it",
-    "ManagedClusterSetBinding": (
-        "bindings are rendered for every set that an application or Placement uses; remove it"
-    ),
     "ManifestWork": "ManifestWorks are rendered from scorers/, config/ and clusters/; remove it",
     "AddOnPlacementScore": "scores are written by the agents; remove it",
     "Application": "write a ScoredApplication or an ApplicationSet, or keep it in another repository",
@@ -138,6 +135,7 @@ def declare(loaded: Loaded) -> Declared:
         applications=by_kind.get("ScoredApplication", ()),
         scored_placements=by_kind.get("ScoredPlacement", ()),
         placements=by_kind.get("Placement", ()),
+        bindings=by_kind.get("ManagedClusterSetBinding", ()),
         application_sets=by_kind.get("ApplicationSet", ()),
         score_tests=by_kind.get("ScoreTest", ()),
         maintenance=by_kind.get("Maintenance", ()),
@@ -213,7 +211,8 @@ def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnos
     """Adds an object by kind and name; by namespace, too, if the kind can be rendered into several."""
     metadata = item.document.data["metadata"]
     key = item.name
-    if item.document.kind in {"Placement", "ApplicationSet", "ScoredPlacement"} and metadata.get("namespace"):
+    namespaced = {"Placement", "ManagedClusterSetBinding", "ApplicationSet", "ScoredPlacement"}
+    if item.document.kind in namespaced and metadata.get("namespace"):
         key = f"{key}\0{metadata['namespace']}"
     if item.document.kind == "FleetRepository":
         key = ""

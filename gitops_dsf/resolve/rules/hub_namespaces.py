@@ -7,7 +7,7 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.namespaces import owner_on_every_hub
 from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.foreign import RawPlacement
+from gitops_dsf.repository.model.foreign import RawBinding, RawPlacement
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
 
@@ -35,12 +35,14 @@ def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnost
 
 @needs("FleetRepository", "ManagedCluster")
 def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
-    """The AppProject allows the namespace of each Placement, with all kinds that are rendered.
+    """The AppProject allows the namespace of each Placement and of each ManagedClusterSetBinding, with all
+    kinds that are rendered.
 
     ApplicationSets must be in Argo CD's namespace; another rule says so.
     """
-    placements: tuple[Item[ScoredPlacement] | Item[RawPlacement], ...]
-    placements = (*context.declared.scored_placements, *context.declared.placements)
+    declared = context.declared
+    placements: tuple[Item[ScoredPlacement] | Item[RawPlacement] | Item[RawBinding], ...]
+    placements = (*declared.scored_placements, *declared.placements, *declared.bindings)
     for item in placements:
         namespace = context.namespace_of(item)
         if namespace == context.argocd_namespace:
@@ -49,8 +51,9 @@ def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagno
         position = item.at("metadata", "namespace")
         if owner is not None:
             message = (
-                f"the hub's namespace {namespace} belongs to {owner.owner} ({owner.reason}), and a Placement"
-                " in it would let Argo CD apply other objects of the rendered tree there, too"
+                f"the hub's namespace {namespace} belongs to {owner.owner} ({owner.reason}), and a"
+                f" {item.document.kind.removeprefix('Scored')} in it would let Argo CD apply other objects"
+                " of the rendered tree there, too"
             )
             hint = "write the namespace of the program that reads the decision, such as kueue-system"
             yield codes.PLACEMENT_NAMESPACE.at(position, message, hint)

@@ -56,7 +56,7 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
 
 
 _OF_ARGOCD: Final = "argocd.argoproj.io/"
-_ALLOWED: Final = {("Placement", SYNC_WAVE), ("ApplicationSet", SYNC_WAVE)}
+_ALLOWED: Final = {(kind, SYNC_WAVE) for kind in ("Placement", "ManagedClusterSetBinding", "ApplicationSet")}
 """Kinds and keys that are allowed: only the author of a copied document knows its sync wave."""
 
 
@@ -85,8 +85,7 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
 
 def _rendered(context: Context) -> Iterator[Item[Authored]]:
     declared = context.declared
-    placed = (*declared.scored_placements, *declared.placements, *declared.application_sets)
-    yield from (*declared.scorers, *declared.applications, *placed)
+    yield from (*declared.scorers, *declared.applications, *declared.scored_placements, *declared.carried)
 
 
 def _noted(*items: Item[Authored]) -> Iterator[tuple[Document, str, str, object]]:

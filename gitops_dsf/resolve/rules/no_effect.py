@@ -143,7 +143,7 @@ ROWS: Final = (
     Row(
         codes.REFERENCE_AND_RANKING,
         _followers,
-        "scores stickiness onMissingScore placement.numberOfClusters placement.clusterSets"
+        "scores stickiness onMissingScore bindings placement.numberOfClusters placement.clusterSets"
         " placement.clusterSelector placement.tolerations placement.decisionGroups",
         "{whole} has no effect: the ScoredPlacement {of} decides",
         "remove it here, or remove placement.ref",

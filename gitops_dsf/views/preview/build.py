@@ -27,6 +27,8 @@ class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warning
     """ScoredApplications and ScoredPlacements as people write them."""
     placements: tuple[changes.PlacementChange, ...]
     """What is rendered for them, and raw Placements."""
+    bindings: tuple[changes.SourceChange, ...]
+    """ManagedClusterSetBindings that are rendered for them, or written by hand, and come or go."""
     moves: tuple[Move, ...] | None
     """None if nothing is known of the hub."""
     pending: tuple[str, ...]
@@ -101,6 +103,7 @@ def compare(
         scorers=scorers,
         sources=changes.source_changes(base, head),
         placements=changes.placement_changes(base, head),
+        bindings=changes.binding_changes(base, head),
         moves=moving,
         pending=_pending(found, snapshot) if snapshot else (),
         concerns=tuple(warnings),

@@ -61,6 +61,21 @@ def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Pl
     )
 
 
+def binding_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[SourceChange, ...]:
+    """ManagedClusterSetBindings that come and go. One that stays never changes: its name says everything."""
+    before, after = base.bindings if base else frozenset[tuple[str, str]](), head.bindings
+    return tuple(
+        SourceChange(
+            kind="ManagedClusterSetBinding",
+            names=tuple("/".join(key) for key in sorted(keys)),
+            change=change,
+            fields=(),
+        )
+        for change, keys in ((Change.ADDED, after - before), (Change.REMOVED, before - after))
+        if keys
+    )
+
+
 def alike(changes: Iterable[SourceChange]) -> tuple[SourceChange, ...]:
     """Puts equal edits of a kind together, in the order of the first, and objects that come or go."""
     found = defaultdict[object, list[SourceChange]](list)

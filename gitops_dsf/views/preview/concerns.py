@@ -39,6 +39,7 @@ def concerns(
     yield from _right_concerns(base, head)
     yield from _receiver_concerns(base, head)
     yield from _bootstrap_concerns(base, head)
+    yield from _binding_concerns(base, head)
     yield from _fleet_concerns(rescored, head, rescored_percent)
     if hub.snapshot is None:
         yield from _filter_concerns(base, head)
@@ -141,6 +142,19 @@ def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
         )
 
 
+def _binding_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+    """Warns of bindings that Argo CD deletes, because others may use them."""
+    gone: dict[str, list[str]] = {}
+    for namespace, name in sorted(base.bindings - head.bindings) if base is not None else ():
+        gone.setdefault(namespace, []).append(name)
+    for namespace, names in gone.items():
+        yield (
+            f"Argo CD deletes the ManagedClusterSetBinding of {names_text(names)} in {namespace}: Placements"
+            " of others there, such as that of a GitOpsCluster, can no longer choose from this set; to keep"
+            " it, write it as a ManagedClusterSetBinding into apps/"
+        )
+
+
 def _bootstrap(fleet: FleetVersion) -> dict[str, Object]:
     return {
         f"{item['kind']} {item['metadata']['name']}": item
@@ -175,7 +189,9 @@ def _herd_concerns(moving: Iterable[Move], base: FleetVersion | None, head: Flee
 
 
 def _filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
-    """Without hub data: warns about applications for which the filters leave no cluster."""
+    """Without hub data: warns about applications for which the filters leave no cluster. Bindings that the
+    repository does not render are taken as there, because the hub was not asked.
+    """
     state = hub_state(head, None)
     for key in head.placements:
         verdict = simulate(state, key)

@@ -78,8 +78,28 @@ class FleetVersion:
         return {key: tuple(sorted(names)) for key, names in found.items()}
 
     @cached_property
-    def bindings(self) -> tuple[Object, ...]:
-        return tuple(item for item in self.delivered if item["kind"] == "ManagedClusterSetBinding")
+    def bindings(self) -> frozenset[tuple[str, str]]:
+        """Namespace and name of the rendered ManagedClusterSetBindings. OCM requires the name of the set."""
+        metadata = [item["metadata"] for item in self.delivered if item["kind"] == "ManagedClusterSetBinding"]
+        return frozenset((each["namespace"], each["name"]) for each in metadata)
+
+    @cached_property
+    def assumed_bindings(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """By Placement, the bindings that it needs and the repository does not render.
+
+        The hub may have them: somebody else keeps them. A Placement that lists no sets uses every set that is
+        bound in its namespace. Where none is rendered there, any set may be.
+        """
+        bound = {namespace for namespace, _ in self.bindings}
+        sets = sorted({*BUILT_IN_SETS, *(item.metadata.name for item in self.resolved.cluster_sets)})
+        found = dict[str, tuple[tuple[str, str], ...]]()
+        for key, item in self.placements.items():
+            namespace = item["metadata"]["namespace"]
+            listed = (item.get("spec") or {}).get("clusterSets")
+            wanted = {(namespace, name) for name in listed or (() if namespace in bound else sets)}
+            if missing := sorted(wanted - self.bindings):
+                found[key] = tuple(missing)
+        return found
 
     @cached_property
     def objects(self) -> Mapping[str, Object]:
@@ -122,8 +142,12 @@ def hub_state(
     scores: Scores | None = None,
     decisions: Iterable[hub.PlacementDecision] | None = None,
     only: Collection[str] | None = None,
+    base: FleetVersion | None = None,
 ) -> HubState:
-    """The hub once the repository is applied. What is given replaces the snapshot's. Raises PreviewError."""
+    """The hub once the repository is applied. What is given replaces the snapshot's. Raises PreviewError.
+
+    `base` is what is applied now: Argo CD deletes the bindings of it that the repository no longer renders.
+    """
     if scores is None:
         scores = snapshot.scores if snapshot else {}
     if decisions is None:
@@ -131,19 +155,26 @@ def hub_state(
     placements = typed_placements(fleet, only).values()
     known = snapshot.clusters if snapshot else {}
     written = [_cluster(item, known.get(item.metadata.name)) for item in fleet.resolved.clusters]
-    # OCM's webhook requires a binding to have the name of its set.
-    bound = (item["metadata"] for item in fleet.bindings)
-    bindings = {(str(each["namespace"]), str(each["name"])) for each in bound}
+    found = known_bindings(snapshot)
+    if found is None:
+        bindings = fleet.bindings.union(*fleet.assumed_bindings.values())
+    else:
+        bindings = fleet.bindings.union(found - (base.bindings if base else frozenset()))
     others = [_with_set(known[name]) for name in sorted(set(known) - fleet.cluster_names)]
     with _accepted():
         return HubState.of(
             clusters=[*written, *others],
             sets=_sets(fleet, snapshot),
-            bindings=bindings.union(snapshot.bindings if snapshot else ()),
+            bindings=bindings,
             placements=placements if snapshot else map(without_score_predicates, placements),
             decisions=decisions,
             scores=scores,
         )
+
+
+def known_bindings(snapshot: Snapshot | None) -> frozenset[tuple[str, str]] | None:
+    """The ManagedClusterSetBindings of the hub; None if they are not known."""
+    return None if snapshot is None or snapshot.bindings is None else frozenset(snapshot.bindings)
 
 
 def stored_moves(snapshot: Snapshot | None) -> StoredMoves:

@@ -97,6 +97,7 @@ def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
     for title, edits in (
         ("Applications and placements as written", found.sources),
         ("Rendered Placements", placements),
+        ("Cluster set bindings", found.bindings),
     ):
         count = sum(len(edit.names) for edit in edits)
         blocks = (_edit(edit, limit) for edit in edits)

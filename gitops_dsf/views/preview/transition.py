@@ -165,7 +165,13 @@ class Transition:
     @cached_property
     def second(self) -> HubState:
         """The hub with the Placements of the head and these decisions. Unknown scores are as they are now."""
-        return hub_state(self.head, self.snapshot, scores=self.scores.scores, decisions=self.settled[1])
+        return hub_state(
+            self.head,
+            self.snapshot,
+            scores=self.scores.scores,
+            decisions=self.settled[1],
+            base=self.base,
+        )
 
     @cached_property
     def after(self) -> HubState:

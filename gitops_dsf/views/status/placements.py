@@ -107,7 +107,7 @@ def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
         return HubState.of(
             clusters=snapshot.clusters.values(),
             sets=snapshot.sets.values(),
-            bindings=snapshot.bindings,
+            bindings=snapshot.bindings or (),
             placements=placements,
             decisions=snapshot.decisions,
             scores=snapshot.scores,

@@ -76,8 +76,10 @@ def test_bindings_of_the_hub_count_beside_those_of_the_repository(
     fleet.write("apps/raw.yaml", {"apiVersion": f"{OCM}/v1beta1", **raw})
     where = save(snapshot(), tmp_path / "hub")
     arguments = ("simulate", fleet.path, "--scores", where, "--placement", "other/raw")
-    [verdict] = run.json(*arguments)["placements"]
-    assert (verdict.get("candidates"), verdict["clusterSets"]) == (None, [])
+    found = run.json(*arguments)
+    assumed = ["other/default", "other/fleet", "other/global"]
+    assert found["assumedBindings"] == assumed  # a file without bindings does not say that there are none
+    assert found["placements"][0]["clusterSets"] == ["default", "fleet", "global"]
     bindings = [
         {"kind": "ManagedClusterSetBinding", "metadata": {"name": "fleet", "namespace": namespace}}
         for namespace in ("other", "argocd")
