@@ -68,9 +68,11 @@ def read_inputs(
     applications = hub.read(in_argocd, read_application, labels=APPLICATION_LABEL)
     sets = hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set)
     addons = hub.read(api.ADDONS, as_type(objects.ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True)
+    now = hub.now()
+    stored = next(iter(parts.take(Part.MOVES, moves)), None)
     return Inputs(
         snapshot=snapshot,
-        now=hub.now(),
+        now=now,
         scorers=scorers,
         placements=placements,
         application_sets=parts.take(Part.APPLICATION_SETS, sets),
@@ -78,7 +80,7 @@ def read_inputs(
         addons={item.cluster: item for item in parts.take(Part.ADDONS, addons)},
         masks=parts.take(Part.MASKS, masks),
         suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
-        moves=next(iter(parts.take(Part.MOVES, moves)), None),
+        moves=None if stored is None else stored.not_after(now.timestamp()),
         foreign=tuple(sorted(scores.foreign)),
         contested=tuple(sorted(scores.contested)),
         unowned=tuple(sorted(scores.unowned)) if Part.SCORERS not in parts.unread else (),

@@ -60,6 +60,12 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
     def entered(self, phase: Phase, now: float) -> "Move":
         return replace(self, phase=phase, phase_since=now)
 
+    def not_after(self, now: float) -> "Move":
+        """With times in the future as now."""
+        if max(self.since, self.phase_since) <= now:
+            return self
+        return replace(self, since=min(self.since, now), phase_since=min(self.phase_since, now))
+
 
 class Ledger(Struct, frozen=True):
     """Moves in order of admission, and the decisions that were seen."""
@@ -85,6 +91,12 @@ class Ledger(Struct, frozen=True):
 
     def adding(self, moves: Iterable[Move]) -> "Ledger":
         return replace(self, moves=(*self.moves, *moves))
+
+    def not_after(self, now: float) -> "Ledger":
+        """With times in the future as now. The hub's clock was wrong when they were written, and what waits
+        for such a time would wait until the clock gets there.
+        """
+        return replace(self, moves=tuple(each.not_after(now) for each in self.moves))
 
     def pruned(self, pace: Pace, *, settle: float, now: float) -> "Ledger":
         """Without moves that nothing depends on. `settle` is the longest time until one is measured."""

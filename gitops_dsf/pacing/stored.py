@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
@@ -69,6 +70,16 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
     ledger: Ledger = Ledger()
     queue: Queue = Queue()
     maintenance: MaintenanceState = MaintenanceState()
+
+    def not_after(self, now: float) -> "StoredMoves":
+        """With times of the past that lie in the future as now: the hub's clock was wrong meanwhile."""
+        waiting = tuple(replace(each, since=min(each.since, now)) for each in self.queue.waiting)
+        drains = tuple(replace(each, since=min(each.since, now)) for each in self.maintenance.drains)
+        return StoredMoves(
+            ledger=self.ledger.not_after(now),
+            queue=replace(self.queue, waiting=waiting),
+            maintenance=replace(self.maintenance, drains=drains),
+        )
 
     @property
     def data(self) -> dict[str, str]:

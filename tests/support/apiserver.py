@@ -224,9 +224,14 @@ class ApiServer(HttpFake):
         answer = self.answered(seen)
         if self.gate is not None:
             await self.gate.wait()
-        if isinstance(answer, Reply) and self.clock is not None:
-            date = formatdate(self.clock() + self.ahead, usegmt=True)
+        if self.clock is None:
+            return answer
+        date = formatdate(self.clock() + self.ahead, usegmt=True)
+        if isinstance(answer, Reply):
             return replace(answer, headers={"Date": date, **answer.headers})
+        if isinstance(answer, Stream):
+            status, _, rest = answer.head.partition(b"\r\n")
+            return replace(answer, head=b"%b\r\nDate: %b\r\n%b" % (status, date.encode(), rest))
         return answer
 
     def answered(self, seen: Seen) -> Reply | Fault | Stream:

@@ -128,15 +128,16 @@ class PaceController:
         now = self._api.now()
         item = await self._stored.read()
         try:
-            before = read_moves((item or {}).get("data"))
+            stored = read_moves((item or {}).get("data"))
         except MovesError as error:
             # Nobody knows what is under way, so nothing may begin.
             raise ApiError(str(error)) from error
         if self._pace is None:
-            if before != StoredMoves():
+            if stored != StoredMoves():
                 await self._stored.write(item, StoredMoves().data)
             await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
             return INTERVAL_SECONDS
+        before = stored.not_after(now)
         paced = self._reader.paced()
         decided, unsettled = self._decided(paced)
         published = items_in(self._view.scores.of(MOVES_SCORE))
@@ -160,7 +161,7 @@ class PaceController:
         ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
         after = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
-        if after != before:
+        if after != stored:
             # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
             await self._stored.write(item, after.data)
         self._shared.ledger = ledger

@@ -179,7 +179,10 @@ def known_bindings(snapshot: Snapshot | None) -> frozenset[tuple[str, str]] | No
 
 def stored_moves(snapshot: Snapshot | None) -> StoredMoves:
     """The ledger and the queue of the hub. Raises MovesError."""
-    return read_moves(snapshot.moves if snapshot else None)
+    if snapshot is None:
+        return StoredMoves()
+    moves, seen = read_moves(snapshot.moves), snapshot.observed_at
+    return moves if seen is None else moves.not_after(seen.timestamp())
 
 
 def resources_ranked(

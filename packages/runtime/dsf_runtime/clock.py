@@ -10,6 +10,15 @@ from typing import Final
 
 PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
 """A Date header that differs more from the local clock is ignored: one of the two is wrong."""
+JUMP_SECONDS: Final = 900.0
+"""A Date that differs more from what is known of the hub's clock needs to be confirmed. It is as long as a
+virtual machine may be paused, which stops the monotonic clock, without any effect on the scores.
+"""
+CONFIRM_ANSWERS: Final = 3
+CONFIRM_SECONDS: Final = 30.0
+"""So many answers, over so long, confirm a jump. A look of the reconciler has several answers in a second,
+so their number alone says little.
+"""
 
 
 def monotonic() -> float:
@@ -35,6 +44,11 @@ async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool
 class HubClock:
     """The hub's wall clock, learned from the Date header of its answers; between them the monotonic clock
     advances it. OCM compares validUntil with it (ocm pkg/placement/plugins/addon), not with a local clock.
+
+    One answer alone does not move the clock by more than JUMP_SECONDS: a proxy, or one of several API
+    servers, can be wrong for a moment, and a time that was written meanwhile stays in the objects of the hub.
+    Such an answer is believed when others say the same for CONFIRM_SECONDS. Only before anything is known the
+    first answer counts at once, because it is no worse than the local clock.
     """
 
     def __init__(
@@ -43,9 +57,15 @@ class HubClock:
         self._local, self.steady = wall, steady
         self._ahead: float | None = None
         """Hub time minus monotonic time. None before the first plausible Date."""
+        self._confirmed = False
+        """Whether more than one answer said so, or the local clock and one answer."""
+        self._claim: _Claim | None = None
+        """What answers say that is not confirmed yet."""
         self._offset: float | None = None
         self.known = False
-        """Whether the last answer had a plausible Date. If not, nothing may be deleted because of its age."""
+        """Whether the last answer had a plausible Date that agrees with what others said. If not, nothing may
+        be deleted because of its age, and no move may begin.
+        """
 
     @property
     def offset(self) -> float | None:
@@ -64,13 +84,56 @@ class HubClock:
         the hub's time. The estimate starts at the local clock and changes only if it is outside the bounds.
         """
         told, now, local = http_date(date), self.steady(), self._local()
-        self.known = told is not None and abs(told - local) < PLAUSIBLE_SECONDS
-        if told is None or not self.known:
+        if told is None or abs(told - local) >= PLAUSIBLE_SECONDS:
+            self.known = False
             return
-        earliest, latest = told - received, told + 1 - sent
-        ahead = local - now if self._ahead is None else self._ahead
-        self._ahead = min(max(ahead, earliest), latest)
+        bounds = told - received, told + 1 - sent
+        by_local = _within(bounds, local - now)
+        if self._ahead is None:
+            self._ahead = by_local
+        ahead = _within(bounds, self._ahead)
+        agrees = abs(ahead - self._ahead) <= JUMP_SECONDS
+        if agrees and self._confirmed:
+            self._ahead, self._claim = ahead, None
+        elif not self._confirmed and abs(by_local - (local - now)) <= JUMP_SECONDS:
+            # The answer and the local clock confirm each other.
+            self._ahead, self._confirmed, self._claim = by_local, True, None
+        else:
+            self._claim = claim = _Claim.of(self._claim, bounds, ahead=ahead, now=now)
+            if claim.answers >= CONFIRM_ANSWERS and now - claim.since >= CONFIRM_SECONDS:
+                self._ahead, self._confirmed, self._claim = claim.ahead, True, None
+            elif not self._confirmed:
+                self._ahead = claim.ahead
+        self.known = self._confirmed and self._claim is None
         self._offset = now + self._ahead - local
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A time that some answers in a row have told."""
+
+    ahead: float
+    """Hub time minus monotonic time."""
+    since: float
+    """Monotonic time of the first of these answers."""
+    answers: int
+
+    @classmethod
+    def of(
+        cls, before: "_Claim | None", bounds: tuple[float, float], *, ahead: float, now: float
+    ) -> "_Claim":
+        """The claim with one more answer, or a new one (`ahead`) if the answer tells another time."""
+        if before is not None:
+            same = _within(bounds, before.ahead)
+            if abs(same - before.ahead) <= JUMP_SECONDS:
+                return cls(same, before.since, before.answers + 1)
+        return cls(ahead, now, 1)
+
+
+def _within(bounds: tuple[float, float], value: float) -> float:
+    """The value, or the bound that it exceeds."""
+    earliest, latest = bounds
+    return min(max(value, earliest), latest)
 
 
 def http_date(date: str | None) -> float | None:

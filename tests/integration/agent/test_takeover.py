@@ -1,5 +1,6 @@
 """Scores that another program wrote: when the agent takes them over, and when it does not."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -62,10 +63,10 @@ def test_a_dead_upstream_agents_object_is_taken_over_after_an_hour(tmp_path: Pat
         assert told.startswith("conflict: ")
         assert "an upstream agent" in told
         assert "delete the object" in told
-        agent.hub.ahead = SILENT_SECONDS - 60
+        await asyncio.sleep(SILENT_SECONDS - 60)
         assert (await agent.publish()).startswith("conflict: ")
         assert agent.hub.values(SCORE) == OLD
-        agent.hub.ahead = SILENT_SECONDS + 60
+        await asyncio.sleep(120)
         assert await agent.publish() == ""
         assert agent.hub.values(SCORE) == OURS
         assert agent.managers == ["gitops-dsf-agent"]
@@ -84,17 +85,17 @@ def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
     async def story(agent: AgentOnHub) -> None:
         agent.hub.upstream_writes(SCORE, OLD)
         await agent.publish()
-        agent.hub.ahead = SILENT_SECONDS + 60
+        await asyncio.sleep(SILENT_SECONDS + 60)
         assert await agent.publish() == ""
         for minute in range(70, 220, 30):
-            agent.hub.ahead = minute * 60.0
+            await asyncio.sleep(600 if minute == 70 else 1800)
             order = sorted(values, reverse=minute % 60 == 10)
             agent.hub.upstream_writes(SCORE, {name: values[name] for name in order})
             told = await agent.publish()
             if len(values) > 1 or minute == 70:
                 assert told.startswith(f"conflict: {UPSTREAM} "), minute
                 assert agent.hub.values(SCORE) == values
-        agent.hub.ahead += SILENT_SECONDS + 60
+        await asyncio.sleep(SILENT_SECONDS + 60)
         assert await agent.publish() == ""
         assert agent.hub.values(SCORE) == OURS
         assert agent.managers == ["gitops-dsf-agent"]

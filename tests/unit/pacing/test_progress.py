@@ -3,6 +3,8 @@
 import pytest
 
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance
+from gitops_dsf.pacing.maintenance import Drain, MaintenanceState
+from gitops_dsf.pacing.stored import Queue, Queued, StoredMoves
 
 FOLLOW_SECONDS = 60.0
 LAST_PASS_SECONDS = 10.0
@@ -114,3 +116,40 @@ def test_what_nobody_admitted_is_an_arrival(
     assert [(each.source, each.target) for each in found.moves] == expected
     assert all(not each.admitted and each.phase is Phase.HANDOVER for each in found.moves)
     assert found.decided == {KEY: ("c2", "c4")}
+
+
+FUTURE = NOW + 6 * 3600
+
+
+def test_times_in_the_future_count_as_now() -> None:
+    """The hub's clock was wrong by hours when they were written. What waits for them begins to wait now."""
+    poisoned = Move(placement=KEY, source="c1", target="c2", since=FUTURE, phase_since=FUTURE)
+    healthy = move(Phase.ENDED, 100)
+    stored = StoredMoves(
+        ledger=Ledger((poisoned, healthy), {KEY: ("c1",)}),
+        queue=Queue(
+            (
+                Queued(
+                    placement=KEY,
+                    source="c1",
+                    target="c2",
+                    points=9,
+                    reason="Settle",
+                    message="m",
+                    since=FUTURE,
+                ),
+            )
+        ),
+        maintenance=MaintenanceState(
+            drains=(Drain(cluster="c1", maintenance="patch", since=FUTURE, until=FUTURE, first=1, count=1),)
+        ),
+    )
+    found = stored.not_after(NOW)
+    assert [(each.since, each.phase_since) for each in found.ledger.moves] == [
+        (10_000.0, 10_000.0),
+        (9_500.0, 9_900.0),
+    ]
+    assert found.ledger.decided == {KEY: ("c1",)}
+    assert [each.since for each in found.queue.waiting] == [10_000.0]
+    assert [(each.since, each.until) for each in found.maintenance.drains] == [(10_000.0, FUTURE)]
+    assert stored.not_after(FUTURE) == stored

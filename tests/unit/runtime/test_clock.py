@@ -76,6 +76,92 @@ def test_answers_narrow_the_bounds(hands: Hands) -> None:
     assert clock.wall() == pytest.approx(NOW + 615)
 
 
+HOURS = 6 * 3600
+
+
+def test_one_answer_alone_does_not_move_the_clock_by_hours(hands: Hands) -> None:
+    """A server behind the same address has a wrong clock for a moment. Nothing may be deleted or begin by
+    such a time.
+    """
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
+    answer(clock, hands, hub=NOW)
+    answer(clock, hands, hub=NOW + HOURS)
+    assert clock.wall() == pytest.approx(NOW, abs=1)
+    assert not clock.known
+    answer(clock, hands, hub=NOW)
+    assert clock.wall() == pytest.approx(NOW, abs=1)
+    assert clock.known
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_clock_that_was_set_is_followed_after_half_a_minute(hands: Hands, direction: int) -> None:
+    """The healthy twin: the hub's time was corrected, and every answer says so."""
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
+    answer(clock, hands, hub=NOW)
+    for seconds in (0, 10, 20):
+        answer(clock, hands, hub=NOW + direction * HOURS + seconds)
+        assert not clock.known
+        assert clock.wall() == pytest.approx(NOW + seconds, abs=1)
+        hands.steady += 10
+        hands.shown += 10
+    answer(clock, hands, hub=NOW + direction * HOURS + 30)
+    assert clock.known
+    assert clock.wall() == pytest.approx(NOW + direction * HOURS + 30, abs=1)
+
+
+def test_many_wrong_answers_within_a_second_confirm_nothing(hands: Hands) -> None:
+    """A look of the reconciler has several answers, all from the same server."""
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
+    answer(clock, hands, hub=NOW)
+    for _ in range(20):
+        answer(clock, hands, hub=NOW + HOURS, took=0.05)
+    assert clock.wall() == pytest.approx(NOW + 1, abs=1)
+    assert not clock.known
+
+
+def test_a_server_with_a_wrong_clock_among_others_is_never_followed(hands: Hands) -> None:
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
+    for number in range(60):
+        answer(clock, hands, hub=hands.shown + (HOURS if number % 3 == 2 else 0))
+        assert clock.wall() == pytest.approx(hands.shown, abs=1)
+        hands.steady += 5
+        hands.shown += 5
+
+
+def test_with_a_wrong_local_clock_the_hubs_counts_at_once_and_is_known_after_half_a_minute(
+    hands: Hands,
+) -> None:
+    """The healthy twin at the start: the machine's clock is wrong, and the hub's is right. An agent publishes
+    with the hub's time from the first answer. What deletes by age waits for others.
+    """
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
+    for seconds in (0, 15, 30):
+        answer(clock, hands, hub=NOW + HOURS + seconds)
+        assert clock.wall() == pytest.approx(NOW + HOURS + seconds, abs=1)
+        assert clock.known is (seconds == 30)
+        hands.steady += 15
+        hands.shown += 15
+
+
+def test_a_first_answer_that_is_wrong_is_forgotten_with_the_second(hands: Hands) -> None:
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
+    answer(clock, hands, hub=NOW + HOURS)
+    assert not clock.known
+    answer(clock, hands, hub=NOW)
+    assert clock.known
+    assert clock.wall() == pytest.approx(NOW, abs=1)
+
+
+def test_a_pause_of_the_machine_by_minutes_needs_no_confirmation(hands: Hands) -> None:
+    """The monotonic clock stands still while a virtual machine is paused, and the wall clock is set then."""
+    clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
+    answer(clock, hands, hub=NOW)
+    hands.shown += 840
+    answer(clock, hands, hub=NOW + 840)
+    assert clock.known
+    assert clock.wall() == pytest.approx(NOW + 840, abs=1)
+
+
 @pytest.mark.parametrize(
     "date",
     [

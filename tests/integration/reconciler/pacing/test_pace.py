@@ -170,6 +170,41 @@ async def test_what_ocm_does_not_follow_is_withdrawn() -> None:
         assert hub.broken == []
 
 
+async def test_a_hub_whose_clock_was_wrong_delays_nothing_for_hours() -> None:
+    """The clock of the hub was six hours ahead while a move was admitted, and so are the times of the ledger.
+    When the clock is right again, the move is withdrawn as soon as any other one would be.
+    """
+    async with PaceHub() as hub:
+        herd(hub, FREE, count=1, on="c1")
+        with hub.nobody_decides():
+            hub.ahead = 6 * 3600.0
+            async with leading(hub):
+                await in_time(lambda: bool(hub.items()), what="an item")
+            (poisoned,) = hub.ledger().moves
+            assert poisoned.since > wall() + 5 * 3600
+            hub.ahead = 0.0
+            async with leading(hub):
+                began = wall()
+                await in_time(lambda: bool(hub.events("MoveWithdrawn")), what="the move is withdrawn")
+                assert wall() - began < 90
+        assert hub.broken == []
+
+
+async def test_wrong_dates_of_a_few_answers_are_not_written_into_the_ledger() -> None:
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 50, "c2": 50}, count=1, on="c1")
+        async with leading(hub):
+            await in_time(lambda: len(hub.ledger().decided) == 1, what="a first look")
+            await asyncio.sleep(60)
+            hub.score("c2", 90)
+            hub.ahead = 6 * 3600.0
+            await asyncio.sleep(15)
+            hub.ahead = 0.0
+            await in_time(lambda: bool(hub.admitted()), what="an admission")
+            assert hub.admitted()[0].since <= wall()
+        assert hub.broken == []
+
+
 async def test_a_target_that_is_lost_before_ocm_follows_is_left_out() -> None:
     """OCM chooses another cluster by the scores, which is an arrival there."""
     async with PaceHub() as hub:
@@ -243,7 +278,7 @@ async def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
 
 WRITTEN = Pace(concurrent=2, arrivals_per_cluster=1, settle_seconds=600, cooldown_seconds=3600)
 PAGE = Path(__file__).parents[4] / "docs/decisions/paced-moves.md"
-MOMENTS = (60, 300, 700, 1300)
+MOMENTS = (30, 300, 650, 1300)
 """Seconds after the scores have changed."""
 
 
