@@ -1,59 +1,25 @@
 """What the variables of a forge say about the pipeline that runs. Without them this is somebody's machine."""
 
-import http.client
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from dsf_wire.secrettext import SecretFault, header_secret
+from gitops_dsf.ci.sender import Sender
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.forge.address import Kind
-from gitops_dsf.forge.forge import Answer, Forge, ForgeError, Sign
+from gitops_dsf.forge.forge import Forge
 from gitops_dsf.forge.forges import FORGES
 
 PUSH_TOKEN: Final = "GITOPS_DSF_PUSH_TOKEN"  # noqa: S105 - the name of a variable
 COMMENT_TOKEN: Final = "GITOPS_DSF_COMMENT_TOKEN"  # noqa: S105 - the name of a variable
-_SECONDS: Final = 30.0
-_BYTES: Final = 32 << 20
 
 
 class PipelineError(GitopsDsfError):
     """The pipeline is not set up as it must be. The message says what to change."""
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would take the token to another server."""
-
-    def redirect_request(self, *_: Any) -> None:  # noqa: ANN401 - the signature of the library
-        return None
-
-
-_OPENER: Final = urllib.request.build_opener(_NoRedirects)
-
-
-@dataclass(frozen=True)
-class Sender:
-    """See `gitops_dsf.forge.Send`. A pipeline does nothing else meanwhile, so it may block."""
-
-    token: str
-
-    async def __call__(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
-        """Raises ForgeError."""
-        headers = {"User-Agent": "gitops-dsf", "Content-Type": "application/json", **sign(self.token)}
-        request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the forge's
-        try:
-            with _OPENER.open(request, timeout=_SECONDS) as answer:
-                return Answer(answer.status, bytes(answer.read(_BYTES)))
-        except urllib.error.HTTPError as error:
-            with error:
-                return Answer(error.code, error.read(_BYTES).replace(self.token.encode(), b"(token)"))
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise ForgeError(str(error)) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +101,7 @@ def _actions(variables: Mapping[str, str]) -> Pipeline:
         silence = "GITHUB_TOKEN is not set: pass ${{ github.token }} to this step"
     elif pull is not None:
         api = variables.get("GITHUB_API_URL", "https://api.github.com")
-        body = FORGES[forge](api=api, place=repository, send=Sender(token))
+        body = FORGES[forge](api=api, place=repository, send=Sender(token=token))
         commented = body, pull.number
     return Pipeline(
         forge=forge,
@@ -170,7 +136,7 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
         )
     elif request:
         project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]
-        gitlab = FORGES["GitLab"](api=variables["CI_API_V4_URL"], place=project, send=Sender(token))
+        gitlab = FORGES["GitLab"](api=variables["CI_API_V4_URL"], place=project, send=Sender(token=token))
         commented = gitlab, int(request)
     pushes = bool(secret_variable(variables, PUSH_TOKEN))
     return Pipeline(

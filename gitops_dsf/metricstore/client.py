@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import httpx
 
-from dsf_runtime import answers
+from dsf_runtime import answers, webclient
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, excerpt
 from dsf_wire.constants import MAX_POINTS
 from gitops_dsf import __version__
@@ -54,13 +54,8 @@ class MetricStore:
         self._read = 0
         sent = {"User-Agent": f"gitops-dsf/{__version__}", **(headers or {}), **answers.IDENTITY}
         self._token = token
-        self._client = answers.limited(
-            httpx.AsyncClient(
-                verify=trust or _trust(url),
-                timeout=httpx.Timeout(SECONDS, pool=None),
-                follow_redirects=False,
-                headers=sent,
-            )
+        self._client = webclient.client(
+            verify=trust or _trust(url), timeout=httpx.Timeout(SECONDS, pool=None), headers=sent
         )
 
     async def __aenter__(self) -> Self:

@@ -9,7 +9,7 @@ from typing import Final
 
 import httpx
 
-from dsf_runtime import answers
+from dsf_runtime import answers, webclient
 from dsf_runtime.calls import MAX_RETRY_AFTER, CallFault, as_call_faults, hide, retry_after
 from gitops_dsf.forge.forge import Answer, ForgeError, Sign
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
@@ -51,9 +51,7 @@ def _client(signed: Mapping[str, str], certificates: Path | None) -> httpx.Async
             msg = f"{certificates} holds no certificates: {error}"
             raise GitError(msg) from error
     headers = {"User-Agent": MANAGER, "Content-Type": "application/json", **answers.IDENTITY, **signed}
-    return answers.limited(
-        httpx.AsyncClient(verify=trust, timeout=SECONDS, follow_redirects=False, headers=headers)
-    )
+    return webclient.client(verify=trust, timeout=httpx.Timeout(SECONDS), headers=headers)
 
 
 def _wait(response: httpx.Response) -> float:

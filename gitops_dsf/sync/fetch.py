@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import msgspec
 
-from dsf_runtime import answers
+from dsf_runtime import answers, webclient
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide, retry_after
 from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
 from dsf_wire.text import printable
@@ -104,16 +104,14 @@ class Fetcher:
         self._next = itertools.cycle(self._lanes)
 
     def _lane(self, context: ssl.SSLContext) -> httpx.AsyncClient:
-        client = httpx.AsyncClient(
+        return webclient.client(
             verify=context,
             # The pool never refuses: with the default one, hanging peers starve the healthy. The semaphore
             # bounds it.
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             timeout=httpx.Timeout(self._limits.seconds, pool=None),
-            follow_redirects=False,
             headers={"User-Agent": USER_AGENT, "Accept": "application/json", **answers.IDENTITY},
         )
-        return answers.limited(client)
 
     async def __aenter__(self) -> Self:
         return self

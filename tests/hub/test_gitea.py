@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.ci.environment import Sender as PipelineSender
 from gitops_dsf.ci.environment import pipeline_of
+from gitops_dsf.ci.sender import Sender as PipelineSender
 from gitops_dsf.forge.address import address_of
 from gitops_dsf.forge.forge import Forge, ForgeError
 from gitops_dsf.forge.forges import Gitea as Client

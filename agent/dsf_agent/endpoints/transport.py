@@ -14,7 +14,7 @@ import httpx
 
 from dsf_agent import __version__
 from dsf_agent.errors import AgentError, kind_reason
-from dsf_runtime import answers
+from dsf_runtime import answers, webclient
 from dsf_runtime.answers import TooLargeError
 from dsf_runtime.calls import CallFault, as_call_faults, retry_after
 
@@ -162,7 +162,7 @@ class Transport:
         trust = self._trust(call)
         client = self._clients.get(trust)
         if client is None:
-            client = httpx.AsyncClient(
+            client = webclient.client(
                 verify=trust,
                 # The pool has no limit, because a full pool would be an error of a healthy scorer.
                 # OriginLimit limits the calls. No connection is used twice: peers close idle ones at any
@@ -171,9 +171,8 @@ class Transport:
                 timeout=httpx.Timeout(
                     self._limits.total_seconds, connect=self._limits.connect_seconds, pool=None
                 ),
-                follow_redirects=False,
             )
-            self._clients[trust] = answers.limited(client)
+            self._clients[trust] = client
         return client
 
     def _trust(self, call: Call) -> ssl.SSLContext:

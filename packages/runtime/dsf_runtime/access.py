@@ -7,15 +7,14 @@ import hashlib
 import os
 import ssl
 import tempfile
-import urllib.request
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import yaml
 
+from dsf_wire.proxies import Proxies, checked_proxy
 from dsf_wire.secrettext import SecretFault, header_secret
 from dsf_wire.weburl import is_web_url
 
@@ -131,18 +130,10 @@ def make_access(
         trust=trust,
         authorization=authorization,
         server_name=server_name or None,
-        proxy=proxy or _proxy_of_environment(host),
+        proxy=checked_proxy(proxy, where="proxy-url") if proxy else Proxies.of(os.environ).proxy_for(host),
         files=tuple(seen),
         fingerprint=_digest(seen.values()),
     )
-
-
-def _proxy_of_environment(host: str) -> str | None:
-    """The proxy of HTTPS_PROXY and similar variables, unless NO_PROXY names the host."""
-    parts = urlsplit(host)
-    proxies = urllib.request.getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return proxy if proxy and not urllib.request.proxy_bypass(parts.netloc) else None
 
 
 def tls_context(

@@ -1,8 +1,8 @@
 """Limits what a peer may send, for every client: the head of an answer, the bytes of its body, and the number
 of its pieces. httpcore has no limit for heads: interim (1xx) responses may follow one another endlessly, and
 all that was read is parsed in one step, in which no time-out can fire. Callers ask for ``Accept-Encoding:
-identity``, set a time-out around the whole call, and use ``limited`` for clients of peers that they do not
-trust.
+identity``, set a time-out around the whole call, and use the clients of ``webclient`` for peers that they do
+not trust.
 """
 
 import asyncio
@@ -89,15 +89,13 @@ class _Backend(httpcore.AnyIOBackend):
         return HeadStream(await super().connect_tcp(*where, **how))
 
 
-def limited(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    """Limits the heads on all connections of a client, also through proxies. Returns the client. httpx has no
-    parameter for this, and own transports would have to find the proxies of the environment.
+def limited(transport: httpx.AsyncHTTPTransport) -> httpx.AsyncHTTPTransport:
+    """Limits the heads on all connections of a transport, also those through a proxy. Returns the transport.
+    httpx 0.28 has no parameter for this.
     """
-    for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
-        if isinstance(transport, httpx.AsyncHTTPTransport):
-            pool: Any = transport._pool  # noqa: SLF001
-            pool._network_backend = _Backend()  # noqa: SLF001
-    return client
+    pool: Any = transport._pool  # noqa: SLF001
+    pool._network_backend = _Backend()  # noqa: SLF001
+    return transport
 
 
 class TooLargeError(ExcessError):

@@ -14,6 +14,7 @@ import httpx
 
 from dsf_runtime.answers import CodingError, ExcessError
 from dsf_runtime.clock import http_date
+from dsf_wire.proxies import ProxyFault
 from dsf_wire.text import printable
 
 TEXT_LIMIT: Final = 400
@@ -70,6 +71,8 @@ def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
         raise fault(f" gave no complete answer within {seconds:g} s", failed.TIMEOUT) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
         raise fault(f" cannot be called: {excerpt(str(error))}", failed.BAD_URL) from error
+    except ProxyFault as error:
+        raise fault(f" cannot be called: {error}", failed.BAD_URL) from error
     except httpx.DecodingError as error:
         raise fault(f" sent a damaged body: {excerpt(str(error))}", failed.INVALID_BODY) from error
     except CodingError as error:

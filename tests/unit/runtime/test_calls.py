@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from contextlib import ExitStack
 
 import httpcore
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_runtime import answers
-from dsf_runtime.answers import ExcessError, HeadStream, limited
+from dsf_runtime import answers, webclient
+from dsf_runtime.answers import ExcessError, HeadStream
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, hide
 
 FRAMED_PIECE = 64 << 10
@@ -128,9 +129,9 @@ async def test_the_event_loop_has_pieces_of_bodies_of_this_size() -> None:
 
 def test_connections_through_proxies_have_limits_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    client = limited(httpx.AsyncClient())
-    ways = [client._transport, *client._mounts.values()]
-    pools = [way._pool for way in ways if isinstance(way, httpx.AsyncHTTPTransport)]
-    assert len(pools) == 2
-    for pool in pools:
+    client = webclient.client(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), timeout=httpx.Timeout(1))
+    routes = client._transport
+    assert isinstance(routes, webclient.ProxyRoutes)
+    for proxy in (None, "http://127.0.0.1:1"):
+        pool = routes.transport(proxy)._pool
         assert type(pool._network_backend).__module__ == "dsf_runtime.answers"

@@ -1,0 +1,96 @@
+"""How a pipeline sends requests to its forge: with the standard library alone, because `gitops-dsf ci` runs
+where the extra `live` is not installed.
+
+Each request has a time limit as a whole, and so have all of them together. A time-out of a socket is not
+enough: it starts again with each byte that arrives.
+"""
+
+import base64
+import http.client
+import os
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from dsf_wire.proxies import Proxies
+from gitops_dsf.forge.forge import Answer, ForgeError, Sign
+
+_BYTES: Final = 32 << 20
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the token to another server."""
+
+    def redirect_request(self, *_: Any) -> None:  # noqa: ANN401 - the signature of the library
+        return None
+
+
+_OPENER: Final = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
+"""Proxies are chosen for each request, because urllib knows no address ranges in NO_PROXY."""
+
+
+@dataclass
+class Sender:
+    """See `gitops_dsf.forge.Send`. A pipeline does nothing else meanwhile, so it may block."""
+
+    token: str = field(repr=False)
+    seconds: float = field(default=30.0, kw_only=True)
+    """For one request, from the name of the host to the last byte of the answer."""
+    left: float = field(default=180.0, kw_only=True)
+    """Seconds for all requests that are still to come."""
+
+    async def __call__(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
+        """Raises ForgeError."""
+        seconds, began = min(self.seconds, self.left), time.monotonic()
+        try:
+            return _within(seconds, lambda: self._send(method, url, sign=sign, body=body))
+        except TimeoutError:
+            raise ForgeError(f"there was no complete answer within {seconds:g} s") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise ForgeError(str(error)) from error
+        finally:
+            self.left = max(0.0, self.left - (time.monotonic() - began))
+
+    def _send(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
+        headers = {"User-Agent": "gitops-dsf", "Content-Type": "application/json", **sign(self.token)}
+        request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the forge's
+        if proxy := Proxies.of(os.environ).proxy_for(url):
+            _go_through(proxy, request)
+        try:
+            with _OPENER.open(request, timeout=self.seconds) as answer:
+                return Answer(answer.status, bytes(answer.read(_BYTES)))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, error.read(_BYTES).replace(self.token.encode(), b"(token)"))
+
+
+def _go_through(proxy: str, request: urllib.request.Request) -> None:
+    """Makes a request use a proxy. User and password are in the URL of the proxy."""
+    parts = urlsplit(proxy)
+    credentials, _, host = parts.netloc.rpartition("@")
+    if credentials:
+        encoded = base64.b64encode(unquote(credentials).encode()).decode()
+        request.add_header("Proxy-Authorization", f"Basic {encoded}")
+    request.set_proxy(host, parts.scheme)
+
+
+def _within(seconds: float, call: Callable[[], Answer]) -> Answer:
+    """The result of a blocking call. Raises TimeoutError. Then the call goes on in its thread, for which the
+    process does not wait when it ends.
+    """
+    future = Future[Answer]()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="forge", daemon=True).start()
+    return future.result(timeout=seconds)

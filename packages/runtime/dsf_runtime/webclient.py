@@ -1,0 +1,62 @@
+"""HTTP clients for peers that nobody here trusts: metric sources, scoring APIs, token servers, forges. Their
+answers are limited (``answers``), they follow no redirects, and the environment says which requests go
+through a proxy (``dsf_wire.proxies``).
+"""
+
+import os
+import ssl
+from collections.abc import Mapping
+from typing import Final
+
+import httpx
+
+from dsf_runtime import answers
+from dsf_wire.proxies import Proxies
+
+DEFAULT_LIMITS: Final = httpx.Limits(max_connections=100, max_keepalive_connections=20)
+"""Those of httpx."""
+
+
+class ProxyRoutes(httpx.AsyncBaseTransport):
+    """Sends each request to its host, or through the proxy for its URL. httpx can choose a proxy only by
+    patterns of hosts, which cannot express address ranges.
+    """
+
+    def __init__(self, *, verify: ssl.SSLContext, limits: httpx.Limits, proxies: Proxies) -> None:
+        self._verify, self._limits, self._proxies = verify, limits, proxies
+        self._transports: dict[str | None, httpx.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Raises ProxyFault, and the errors of httpx."""
+        proxy = self._proxies.proxy_for(str(request.url))
+        return await self.transport(proxy).handle_async_request(request)
+
+    def transport(self, proxy: str | None) -> httpx.AsyncHTTPTransport:
+        """The connections through one proxy, or without one."""
+        if proxy not in self._transports:
+            self._transports[proxy] = answers.limited(
+                httpx.AsyncHTTPTransport(
+                    verify=self._verify, limits=self._limits, proxy=proxy, trust_env=False
+                )
+            )
+        return self._transports[proxy]
+
+    async def aclose(self) -> None:
+        transports = list(self._transports.values())
+        self._transports.clear()
+        for transport in transports:
+            await transport.aclose()
+
+
+def client(
+    *,
+    verify: ssl.SSLContext,
+    timeout: httpx.Timeout,
+    headers: Mapping[str, str] | None = None,
+    limits: httpx.Limits = DEFAULT_LIMITS,
+) -> httpx.AsyncClient:
+    """A client that trusts these CAs. It reads the proxies of the environment now."""
+    routes = ProxyRoutes(verify=verify, limits=limits, proxies=Proxies.of(os.environ))
+    return httpx.AsyncClient(
+        transport=routes, timeout=timeout, headers=headers, follow_redirects=False, trust_env=False
+    )
