@@ -208,6 +208,8 @@ UNKNOWN_IN_MAINTENANCE = _error("DSF356", "maintenance of something that does no
 MANY_WINDOWS = _error("DSF357", "more maintenance than is compared")
 CLUSTER_LACKS = _error("DSF358", "label or claim that a cluster lacks")
 PLACEMENT_NAMESPACE = _error("DSF360", "Placement in a namespace of the platform or of a cluster")
+APPLICATION_NAME = _error("DSF361", "Application that two ApplicationSets generate")
+OWN_APPLICATION = _error("DSF362", "Application named like one of rendered/argocd")
 BINDING_NAME = _error("DSF370", "binding that is not named as its set")
 BINDING_OWNER = _warning("DSF371", "binding with two owners")
 

@@ -1,5 +1,6 @@
 """Names of labels, annotations, conditions and finalizers of OCM, Argo CD and gitops-dsf."""
 
+import re
 from typing import Final
 
 OCM_GROUP: Final = "cluster.open-cluster-management.io"
@@ -31,6 +32,8 @@ STRATEGY_ANNOTATION: Final = "gitops-dsf.io/moves-strategy"
 TIMEOUT_ANNOTATION: Final = "gitops-dsf.io/moves-timeout-seconds"
 DELIVERY_APPLICATION: Final = "gitops-dsf-delivery"
 """The Application of Argo CD that applies Placements and ApplicationSets."""
+OWN_APPLICATION: Final = re.compile(r"gitops-dsf-(?:platform|delivery|reconciler|works-[0-9]+)")
+"""The names of the Applications of rendered/argocd. People apply them, so no object owns them."""
 JOURNAL_BRANCH: Final = "gitops-dsf-journal"
 """The branch of the journal, unless gitops-dsf.yaml names another one."""
 MASKS_CONFIGMAP: Final = "gitops-dsf-masks"

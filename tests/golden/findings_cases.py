@@ -1241,6 +1241,31 @@ def _platform() -> Iterator[tuple[str, Documents]]:
             yield f"a cluster {name}, others elsewhere", {"clusters": clusters, "settings": elsewhere}
 
 
+def _generated() -> Iterator[tuple[str, Documents]]:
+    """Applications whose generated names meet, over eligible clusters."""
+    two = both(cluster("eu-1"), cluster("'1'", "env: edge"))
+    for first, other in (("web", "web-eu"), ("web-eu", "web"), ("web", "eu-web"), ("web", "shop")):
+        apps = both(
+            app("{name: web}", f"{{name: {first}}}"),
+            app("{name: web}", f"{{name: {other}}}").replace("Namespace: web", "Namespace: b"),
+        )
+        yield f"{first} and {other} on eu-1 and 1", {"clusters": two, "apps": apps}
+        edge = "{clusterSelector: {matchLabels: {env: edge}}, numberOfClusters: 1}"
+        narrow = apps.replace("{numberOfClusters: 1}", edge)
+        yield f"{first} and {other} on 1", {"clusters": two, "apps": narrow}
+    for template in (
+        "web-{{name}}",
+        "web-eu-{{ .clusterName }}",
+        "web-{{name}}{{name}}",
+        "gitops-dsf-delivery",
+    ):
+        raw = named("other", template, "web")
+        yield f"web, and a set of {template}", {"clusters": two, "apps": both(APP, raw)}
+    for name, joined in (("gitops-dsf", "delivery"), ("gitops-dsf-works", "00"), ("gitops-dsf", "eu-1")):
+        apps = app("{name: web}", f"{{name: {name}}}")
+        yield f"{name} on {joined}", {"clusters": cluster(f"'{joined}'"), "apps": apps}
+
+
 def _texts() -> Iterator[tuple[str, Documents]]:
     yield "a quote that is not closed", {"scorers": SCORER.replace("description: d", 'description: "d')}
     for query in ("ratee(up[5m])", "holt_winters(up[1h], 0.5, 0.5)", "range_median(up[1h])"):

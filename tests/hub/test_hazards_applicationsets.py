@@ -301,3 +301,25 @@ def test_without_go_template_a_go_template_stays_as_it_is(followers: Followers) 
     change = {"spec": {"goTemplate": False, "template": template}}
     followers.hub.patch(APPLICATION_SET, NAME, change, namespace=NAMESPACE)
     followers.complains("{{.name}}")
+
+
+def test_a_set_takes_over_an_application_that_nobody_owns(followers: Followers, hub: Client) -> None:
+    """Those of rendered/argocd have no owner. The set writes its own source and project into one."""
+    ours = f"{NAME}-cluster1"
+    source = {"repoURL": "https://git.example.invalid/fleet.git", "path": "rendered/delivery"}
+    spec = {"project": "gitops-dsf", "source": source, "destination": {"name": "cluster2"}}
+    hub.apply(manifest(APPLICATION, ours, namespace=NAMESPACE, spec=spec))
+    try:
+        followers.page(1, "cluster1")
+        followers.follow("create-update")
+        wait_for(
+            lambda: hub.get(APPLICATION, ours, namespace=NAMESPACE)["spec"]["project"] == "default",
+            what="the project is that of the set",
+            seen=lambda: (hub.get(APPLICATION, ours, namespace=NAMESPACE)["spec"], followers.error()),
+        )
+        taken = hub.get(APPLICATION, ours, namespace=NAMESPACE)
+        assert taken["spec"]["source"]["repoURL"] == "https://git.example.invalid/none.git"
+        assert [owner["name"] for owner in taken["metadata"]["ownerReferences"]] == [NAME]
+    finally:
+        followers.clear()
+        hub.delete(APPLICATION, ours, namespace=NAMESPACE)

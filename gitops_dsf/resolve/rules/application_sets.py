@@ -58,7 +58,7 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
     placements = {item.name: item for item in items}
     names = {*placements, *(item.name for item in declared.rankings)}
     for item in declared.application_sets:
-        for place, name in _followed(item.document):
+        for place, name in followed_placements(item.document):
             placement = placements.get(name)
             if name not in names:
                 write = "write the Placement into apps/, or a ScoredApplication in place of both"
@@ -74,7 +74,7 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
                 yield codes.WRONG_NAMESPACE.at(position, message, hint)
 
 
-def _followed(document: Document) -> Iterator[tuple[Path, str]]:
+def followed_placements(document: Document) -> Iterator[tuple[Path, str]]:
     """The Placements that the generators of an ApplicationSet name, and where."""
     for generator in _generators(document, ("spec", "generators")):
         selector = (*generator, "labelSelector")
