@@ -1,5 +1,6 @@
 """Writes what Argo CD and OCM accept as data: the fields of an ApplicationSet and of a Placement, from their
-CRDs, and the functions of Argo CD's Go templates, from its sources and sprig's.
+CRDs; the functions of Argo CD's Go templates, from its sources and sprig's; and the labels and annotations
+that its programs know, from its sources and those of its GitOps engine.
 
 The versions are those that `tests/hub/go.mod` pins, and Go fetches the sources. Run it when a pin moves:
 
@@ -19,6 +20,7 @@ from gitops_dsf.hub.placements import BUILT_INS
 
 MODULES: Final = Path("tests/hub")
 ARGOCD: Final = "github.com/argoproj/argo-cd/v3"
+ENGINE: Final = "github.com/argoproj/argo-cd/gitops-engine/v3"
 SPRIG: Final = "github.com/Masterminds/sprig/v3"
 OCM_API: Final = "open-cluster-management.io/api"
 PLACEMENTS: Final = "cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml"
@@ -92,6 +94,37 @@ def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
     return sorted(names - set(_names(utils / "utils.go", r'delete\(sprigFuncMap, "(\w+)"\)')))
 
 
+PROGRAMS: Final = (
+    "applicationset",
+    "cmpserver",
+    "common",
+    "controller",
+    "notification_controller",
+    "pkg",
+    "reposerver",
+    "server",
+    "util",
+)
+"""The folders of Argo CD's sources with its programs. The others are for developers and the command line."""
+_IMPORTS: Final = re.compile(r"^import \(\n.*?^\)", re.MULTILINE | re.DOTALL)
+_KEY: Final = re.compile(r'"((?:[a-z0-9-]+\.)+[a-z]+/(?!v[0-9])[\w.-]*)"')
+"""A text of Go that can be the key of a label or an annotation, or begin one."""
+
+
+def keys(argocd: Path, engine: Path) -> list[str]:
+    """Every text in the sources of Argo CD's programs that has the form of a label's or annotation's key."""
+    folders = (*(argocd / name for name in PROGRAMS), engine / "pkg")
+    return sorted(
+        {
+            key
+            for folder in folders
+            for file in folder.rglob("*.go")
+            if not file.name.endswith("_test.go") and not {"testdata", "testing", "mocks"} & set(file.parts)
+            for key in _KEY.findall(_IMPORTS.sub("", file.read_text(encoding="utf-8")))
+        }
+    )
+
+
 def _names(file: Path, pattern: str, *, start: str | None = None) -> list[str]:
     """What matches in a file, or only in its block that begins so."""
     text = file.read_text(encoding="utf-8")
@@ -101,6 +134,7 @@ def _names(file: Path, pattern: str, *, start: str | None = None) -> list[str]:
 def content(go: str = "go") -> str:
     """The data as it is to be written."""
     version, argocd = module(ARGOCD, go)
+    _, engine = module(ENGINE, go)
     sprig_version, sprig = module(SPRIG, go)
     ocm_version, ocm = module(OCM_API, go)
     definitions: dict[str, str] = {}
@@ -119,6 +153,7 @@ def content(go: str = "go") -> str:
         "sprig": sprig_version,
         "ocm": ocm_version,
         "functions": functions(argocd, sprig, go),
+        "keys": keys(argocd, engine),
         "applicationSet": application_set,
         "definitions": {name: json.loads(text) for text, name in definitions.items()},
         "placement": placement,

@@ -221,6 +221,7 @@ GENERATOR_CONFIG = _warning("DSF405", "generator ConfigMap of unknown content")
 DELETION_POLICY = _warning("DSF406", "ApplicationSet that deletes when a decision is empty")
 UNKNOWN_PLACEMENT = _error("DSF407", "unknown Placement")
 SCORE_IN_TEMPLATE = _error("DSF408", "score in an Application's template")
+PLATFORM_PROJECT = _error("DSF410", "application in an AppProject of the platform")
 
 LARGE_WORK = _error("DSF501", "ManifestWork larger than OCM takes")
 FULL_SHARD = _error("DSF502", "works directory larger than Argo CD takes")

@@ -16,6 +16,7 @@ from typing import Any, Final
 from ruamel.yaml.comments import CommentedMap
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.argocd.steering import steers
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL, MAINTENANCE_TAINT, OCM_GROUP
 from gitops_dsf.repository.load import Document, value_at
@@ -89,7 +90,6 @@ _PASSING_TAINTS: Final = (*OCM_TAINTS, MAINTENANCE_TAINT)
 
 _TOOL_METADATA: Final = (
     "kubectl.kubernetes.io/",
-    "argocd.argoproj.io/",
     "app.kubernetes.io/managed-by",
     "app.kubernetes.io/instance",
 )
@@ -153,7 +153,12 @@ def _scorer(data: Mapping[str, Any], _: Selection) -> Object:
     result = _object(data) | {"apiVersion": DSF_API, "spec": _plain(_mapping(data, "spec"))}
     for field in ("labels", "annotations"):
         written = _mapping(_mapping(data, "metadata"), field)
-        if kept := {key: value for key, value in written.items() if not key.startswith(_TOOL_METADATA)}:
+        kept = {
+            key: value
+            for key, value in written.items()
+            if not (key.startswith(_TOOL_METADATA) or steers(key))
+        }
+        if kept:
             result["metadata"][field] = kept
     return result
 

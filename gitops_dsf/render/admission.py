@@ -1,4 +1,6 @@
-"""What RBAC cannot say: ValidatingAdmissionPolicies that apply to the requests of one account or group only.
+"""What RBAC cannot say: ValidatingAdmissionPolicies.
+
+Most apply to the requests of one account or group only.
 
 A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete
 does not ask in what state an object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these
@@ -9,9 +11,12 @@ An agent may create objects in its cluster's namespace. Without a limit one clus
 the hub's etcd, and the memory of whatever reads all scores. A ResourceQuota would count the scores of other
 add-ons too, and depends on the controller manager (docs/contributing/decisions.md). So the policy
 names the objects instead: those of the fleet's scorers.
+
+One applies to everybody but administrators: which Applications may be in the platform's AppProjects. Argo CD
+applies the other policies; this one limits Argo CD itself, and people apply it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -34,6 +39,7 @@ from gitops_dsf.hub.names import (
 )
 from gitops_dsf.plan import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
+from gitops_dsf.repository.model.repository import ArgoCd
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
 AGENT_POLICY: Final = f"{ADDON_NAME}-scores"
@@ -82,6 +88,27 @@ def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
             yield from _in_force(policy)
 
 
+def application_policy(settings: ArgoCd, applications: Sequence[Object]) -> Iterator[Object]:
+    """The policy over Applications of the platform's AppProjects: it allows these and no others."""
+    sources = [item["spec"]["source"] for item in applications]
+    [policy] = filled(
+        "application-policy.yaml",
+        namespace=_text(settings.namespace),
+        project=_text(settings.project),
+        works_project=_text(settings.works_project),
+        projects=_text(settings.platform_projects),
+        paths=_text({item["metadata"]["name"]: item["spec"]["source"]["path"] for item in applications}),
+        url=_text(sources[0]["repoURL"]),
+        branch=_text(sources[0]["targetRevision"]),
+    )
+    yield from _in_force(policy)
+
+
+def _text(value: object) -> str:
+    """CEL: a text, a list or a map of texts. JSON is CEL, too."""
+    return msgspec.json.encode(value).decode()
+
+
 def _requests_of(name: str, *, namespace: str) -> str:
     """CEL: whether the account sent the request."""
     return f'request.userInfo.username == "system:serviceaccount:{namespace}:{name}"'
@@ -90,7 +117,7 @@ def _requests_of(name: str, *, namespace: str) -> str:
 def _listed(plan: Plan, *, on_hub: bool) -> str:
     """CEL: the names of the scores that are written on the hub, or on the spokes, as a list."""
     names = {item.resource_name for item in plan.resolved.scorers if item.spec.on_hub is on_hub}
-    return msgspec.json.encode(sorted(names)).decode()
+    return _text(sorted(names))
 
 
 def _in_force(policy: Object) -> Iterator[Object]:

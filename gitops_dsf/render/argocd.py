@@ -7,13 +7,15 @@ because Argo CD limits the size of one (docs/contributing/behaviour.md#limits-of
 
 The projects allow only what is rendered, so a file that somebody adds to a directory by hand is refused.
 There are two: works are in one namespace per cluster, and everything else is in a few known namespaces
-(docs/contributing/behaviour.md#what-a-project-allows).
+(docs/contributing/behaviour.md#what-a-project-allows). A ValidatingAdmissionPolicy lets no other Application
+into them.
 """
 
 import posixpath
 from collections.abc import Iterable, Iterator
 
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
+from gitops_dsf.render.admission import application_policy
 from gitops_dsf.render.objects import Object, filled
 from gitops_dsf.render.works import WORKS
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -27,7 +29,8 @@ BOOTSTRAP = "argocd"
 def bootstrap(
     repository: FleetRepository, directories: list[str], *, further: Iterable[str] = ()
 ) -> Iterator[Object]:
-    """The AppProjects, then one Application per rendered directory, in the given order.
+    """The AppProjects, the policy over their Applications, then one Application per rendered directory, in
+    the given order.
 
     `further` are the namespaces of Placements and of copied documents.
     """
@@ -35,13 +38,9 @@ def bootstrap(
     yield project
     if any(directory.startswith(WORKS) for directory in directories):
         yield works
-    for directory in directories:
-        yield _application(repository, directory)
-
-
-def works_project(repository: FleetRepository) -> str:
-    """The AppProject of the works directories."""
-    return f"{repository.spec.argocd.project}-works"
+    applications = [_application(repository, directory) for directory in directories]
+    yield from application_policy(repository.spec.argocd, applications)
+    yield from applications
 
 
 def rendered_kinds() -> frozenset[tuple[str, str]]:
@@ -63,7 +62,7 @@ def _projects(repository: FleetRepository, further: Iterable[str]) -> list[Objec
     return filled(
         "projects.yaml",
         project=spec.argocd.project,
-        works_project=works_project(repository),
+        works_project=spec.argocd.works_project,
         namespace=spec.argocd.namespace,
         url=spec.git.url,
         hub_namespace=spec.hub_namespace,
@@ -92,7 +91,7 @@ def _application(repository: FleetRepository, directory: str) -> Object:
         "application.yaml",
         directory=directory,
         namespace=spec.argocd.namespace,
-        project=works_project(repository) if is_works else spec.argocd.project,
+        project=spec.argocd.works_project if is_works else spec.argocd.project,
         url=spec.git.url,
         branch=spec.git.target_revision if spec.output.mode == "Directory" else spec.output.branch,
         path=posixpath.join(spec.git.path, RENDERED, directory).lstrip("/"),

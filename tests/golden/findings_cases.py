@@ -725,16 +725,21 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
         syncPolicy: 3 | syncPolicy: {applicationsSync: 3}
         syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {project: {{.x}}}'
         syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {x: 1, "project": "{{.x}}"}'
+        syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {project: gitops-dsf-works}'
         syncPolicy: {applicationsSync: create-update}, templatePatch: 3
     """):
         yield f"ApplicationSet with {rest}", {"apps": generator(f"{CONFIG}, {LABELS}", rest)}
     for old, new in (
         ("project: a", "project: '{{.x}}'"),
+        ("project: a", "project: gitops-dsf"),
         ("path: a", "path: 'a/{{.score}}'"),
         ("path: a", "path: 'a/{{.name}}'"),
         ("path: a", "kustomize: {patches: ['{{.score}}']}"),
     ):
         yield f"template with {new}", {"apps": generator(f"{CONFIG}, {LABELS}").replace(old, new)}
+    for project in ("gitops-dsf", "gitops-dsf-works", "gitops-dsf-apps"):
+        text = app("destinationNamespace: web", f"destinationNamespace: web, project: {project}")
+        yield f"application in project {project}", {"apps": text}
     yield case(
         "a label of a list", apps=generator(f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: [p]}}}}")
     )

@@ -80,4 +80,5 @@ def test_for_upstreams_controller_its_own_resources_are_rendered_as_they_are() -
     assert {item["kind"] for item in found.values()} == {
         *("Application", "AppProject", "Namespace", "DynamicScorer", "DynamicScoringConfig"),
         *("ConfigMap", "Role", "RoleBinding"),
+        *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
     }

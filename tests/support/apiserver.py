@@ -38,6 +38,10 @@ KINDS: Final = {
     "/api/v1/services": "Service",
     "/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons": "ClusterManagementAddOn",
     "/apis/addon.open-cluster-management.io/v1alpha1/managedclusteraddons": "ManagedClusterAddOn",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies": "ValidatingAdmissionPolicy",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": (
+        "ValidatingAdmissionPolicyBinding"
+    ),
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions": "CustomResourceDefinition",
     "/apis/apps/v1/deployments": "Deployment",
     "/apis/apps/v1/statefulsets": "StatefulSet",
@@ -50,7 +54,13 @@ KINDS: Final = {
     "/apis/coordination.k8s.io/v1/leases": "Lease",
     "/apis/work.open-cluster-management.io/v1/manifestworks": "ManifestWork",
 }
-CLUSTER_SCOPED: Final = {"ClusterManagementAddOn", "CustomResourceDefinition", "ManagedCluster"}
+CLUSTER_SCOPED: Final = {
+    "ClusterManagementAddOn",
+    "CustomResourceDefinition",
+    "ManagedCluster",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,6 +104,18 @@ class ArgoCd(Authored):
     names.
     """
 
+    @property
+    def works_project(self) -> str:
+        """AppProject of the Applications that apply the works."""
+        return f"{self.project}-works"
+
+    @property
+    def platform_projects(self) -> tuple[str, str]:
+        """The AppProjects that are rendered: for the works, and for everything else. An Application in one of
+        them acts with the rights of the platform.
+        """
+        return self.project, self.works_project
+
 
 class Resources(Authored):
     """Requests and limits of the agent's container."""

@@ -1,6 +1,5 @@
 """Checks ApplicationSets (docs/contributing/behaviour.md#the-clusterdecisionresource-generator)."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from gitops_dsf.argocd import fields
@@ -17,10 +16,6 @@ from gitops_dsf.wording import did_you_mean
 
 KEEPING_POLICIES = ("create-only", "create-update")
 _NESTING = ("matrix", "merge")
-_PATCHED_PROJECT = re.compile(
-    r"(?:^|[{,])[ \t]*[\"']?project[\"']?[ \t]*:[ \t]*(?P<value>[^\n,}]*\{\{)", re.MULTILINE
-)
-"""A project with a template, also as a field of a flow mapping on one line."""
 
 
 def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
@@ -31,7 +26,6 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
         generators = list(_generators(document, ("spec", "generators")))
         for place in generators:
             yield from _generator(document, place)
-        yield from _template(document)
         if generators:
             yield from _policy(document)
 
@@ -133,17 +127,6 @@ def _keys(document: Document, selector: Path) -> set[object]:
     labels = value_at(document.data, (*selector, "matchLabels"))
     terms = document.items(*selector, "matchExpressions")
     return {*(labels or ()), *(value_at(document.data, (*term, "key")) for term in terms)}
-
-
-def _template(document: Document) -> Iterator[Diagnostic]:
-    message = "a templated project lets whoever controls the parameters choose the permissions"
-    patch = value_at(document.data, ("spec", "templatePatch"))
-    for match in _PATCHED_PROJECT.finditer(patch if isinstance(patch, str) else ""):
-        position = document.inside(("spec", "templatePatch"), match.start("value"))
-        yield codes.TEMPLATED_PROJECT.at(position, message, "write the project's name")
-    for place, text in texts_in(document.data["spec"], ("spec",)):
-        if place[-3:] == ("template", "spec", "project") and "{{" in text:
-            yield codes.TEMPLATED_PROJECT.at(document.at(place), message, "write the project's name")
 
 
 def _policy(document: Document) -> Iterator[Diagnostic]:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
+from gitops_dsf.argocd.steering import steers
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
 from gitops_dsf.hub.names import SYNC_WAVE
-from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.declared import CarriedItem, Item, RankingItem
+from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -55,19 +57,40 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
             yield codes.SANITISED_CLASH.at(scorer.at(field), message, hint)
 
 
-_OF_ARGOCD: Final = "argocd.argoproj.io/"
 _ALLOWED: Final = {(kind, SYNC_WAVE) for kind in ("Placement", "ManagedClusterSetBinding", "ApplicationSet")}
-"""Kinds and keys that are allowed: only the author of a copied document knows its sync wave."""
+"""Kinds and annotations that are allowed: only the author of a copied document knows its sync wave."""
+_SERVICE_MONITOR: Final = ("spec", "agent", "serviceMonitor", "labels")
 
 
 def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
-    """Hooks, sync options and tracking IDs change whether Argo CD deletes, replaces or owns an object."""
-    for document, field, key, _ in _noted(*_rendered(context)):
-        if key.lower().startswith(_OF_ARGOCD) and (field == "labels" or (document.kind, key) not in _ALLOWED):
-            message = f"metadata.{field}: {key} would steer how Argo CD applies this object"
-            hint = "remove it; gitops-dsf renders the waves and options that its objects need"
-            where = ("metadata", field, key)
-            yield codes.ARGOCD_CONTROL.at(document.key_at(where), message, hint, edits=(Edit(where),))
+    """Hooks, sync options and tracking IDs change whether Argo CD deletes, replaces or owns an object.
+
+    Also in documents that are not rendered: there they do nothing, and their author believes otherwise. The
+    inventory is a copy of what a hub has.
+    """
+    declared = context.declared
+    unrendered = (*declared.metric_sources, *declared.scoring_configs, *declared.locks)
+    repository = (declared.repository,) if declared.repository is not None else ()
+    others = (*unrendered, *declared.score_tests, *declared.maintenance, *repository)
+    for document, field, key, _ in _noted(*_rendered(context), *others):
+        if field == "labels" or (document.kind, key) not in _ALLOWED:
+            yield from _steering(document, ("metadata", field, key))
+    for item in repository:
+        labels = value_at(item.document.data, _SERVICE_MONITOR)
+        for key in labels if isinstance(labels, dict) else ():
+            yield from _steering(item.document, (*_SERVICE_MONITOR, key))
+
+
+def _steering(document: Document, path: Path) -> Iterator[Diagnostic]:
+    """The finding about a label or annotation that Argo CD would obey."""
+    key = str(path[-1])
+    if steers(key):
+        yield codes.ARGOCD_CONTROL.at(
+            document.key_at(path),
+            f"{dotted(path[:-1])}: {key} would steer how Argo CD applies this object",
+            "remove it; gitops-dsf renders the waves and options that its objects need",
+            edits=(Edit(path),),
+        )
 
 
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:

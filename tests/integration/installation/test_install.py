@@ -18,6 +18,8 @@ APPLIED = [
     "PATCH ConfigMap argocd-cm",
     "PATCH AppProject gitops-dsf",
     "PATCH AppProject gitops-dsf-works",
+    "PATCH ValidatingAdmissionPolicy gitops-dsf-applications",
+    "PATCH ValidatingAdmissionPolicyBinding gitops-dsf-applications",
     "PATCH Application gitops-dsf-platform",
     "PATCH Application gitops-dsf-works-00",
     "PATCH Application gitops-dsf-delivery",

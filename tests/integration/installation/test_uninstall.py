@@ -39,6 +39,8 @@ def hub(serve: Serve) -> ApiServer:
     put(found, "ManagedClusterAddOn", "gitops-dsf-agent", "cluster1")
     put(found, "ManifestWork", "gitops-dsf-config", "cluster1")
     put(found, "ClusterManagementAddOn", "gitops-dsf-agent", "")
+    put(found, "ValidatingAdmissionPolicy", "gitops-dsf-applications", "")
+    put(found, "ValidatingAdmissionPolicyBinding", "gitops-dsf-applications", "")
     put(found, "Application", "guestbook-cluster1", labels={"gitops-dsf.io/application": "guestbook"})
     put(found, "Service", "of-somebody-else", HUB, labels={})
     return found
@@ -60,6 +62,8 @@ def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: ApiServ
         "DELETE ManifestWork gitops-dsf-config",
         "DELETE Service gitops-dsf-reconciler",
         "DELETE ClusterManagementAddOn gitops-dsf-agent",
+        "DELETE ValidatingAdmissionPolicy gitops-dsf-applications",
+        "DELETE ValidatingAdmissionPolicyBinding gitops-dsf-applications",
         "DELETE Placement guestbook",
         "DELETE AppProject gitops-dsf",
     ]

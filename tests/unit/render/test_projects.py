@@ -2,6 +2,7 @@
 (app_project_types.go, types.go).
 """
 
+import json
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -130,3 +131,34 @@ def test_the_paths_of_a_tree_are_known_without_rendering_it(tmp_path: Path, mode
     assert result.plan is not None
     assert result.tree is not None
     assert paths(result.plan) == result.tree.files.keys()
+
+
+def test_the_projects_take_applications_of_argocds_namespace_only(tree: Tree) -> None:
+    assert {name: project["spec"]["sourceNamespaces"] for name, project in tree.projects.items()} == {
+        "gitops-dsf": ["argocd"],
+        "gitops-dsf-works": ["argocd"],
+    }
+
+
+def test_the_policy_knows_every_application_and_no_other(tmp_path: Path) -> None:
+    """What it refuses is tested on a real API server, in tests/hub/test_platform_projects.py."""
+    git = {"url": "https://git.example.com/fleet.git", "targetRevision": "live", "path": "fleets/eu"}
+    tree = Tree(tmp_path, reconciler=EVERYTHING, git=git, output={"shards": 2}, argocd={"project": "fleet"})
+    policy = tree.files["argocd/validatingadmissionpolicy.gitops-dsf-applications.yaml"]["spec"]
+    paths = {variable["name"]: variable["expression"] for variable in policy["variables"]}["path"]
+    assert json.loads(paths.partition("[?")[0]) == {
+        "gitops-dsf-platform": "fleets/eu/rendered/platform",
+        "gitops-dsf-works-00": "fleets/eu/rendered/works-00",
+        "gitops-dsf-works-01": "fleets/eu/rendered/works-01",
+        "gitops-dsf-delivery": "fleets/eu/rendered/delivery",
+        "gitops-dsf-reconciler": "fleets/eu/rendered/reconciler",
+    }
+    conditions = {item["name"]: item["expression"] for item in policy["matchConditions"]}
+    assert conditions["in-a-project-of-the-platform"] == (
+        'object.spec.?project.orValue("") in ["fleet","fleet-works"]'
+    )
+    [_, ours] = policy["validations"]
+    for value in ('"https://git.example.com/fleet.git"', '"live"'):
+        assert f'orValue("") == {value}' in ours["expression"]
+    binding = tree.files["argocd/validatingadmissionpolicybinding.gitops-dsf-applications.yaml"]["spec"]
+    assert binding == {"policyName": "gitops-dsf-applications", "validationActions": ["Deny"]}

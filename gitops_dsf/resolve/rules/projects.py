@@ -1,0 +1,126 @@
+"""Checks in which AppProject Argo CD puts the Applications.
+
+An AppProject is a set of rights. Those of the platform's AppProjects allow ManifestWorks in the namespace of
+every cluster, which is the right to do anything there, from any branch of the fleet repository: Argo CD 3.6.1
+cannot limit an AppProject to a branch. So nothing that people write may be in them. The policy in
+rendered/argocd (gitops_dsf/render/argocd.py) lets the hub refuse what these rules do not see.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from yaml import YAMLError
+from yaml.nodes import MappingNode, Node, ScalarNode
+
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.repository.load import Document, Path, texts_in, value_at
+from gitops_dsf.repository.load.document import compose, forbidden
+from gitops_dsf.resolve.context import Context, needs
+
+_PATCH: Final[Path] = ("spec", "templatePatch")
+_ACTION: Final = re.compile(r"\{\{(?P<content>.*?)\}\}", re.DOTALL)
+_SILENT: Final = re.compile(
+    r"-?\s*(?:/\*|(?:if|else|end|range|with|define|block|break|continue)\b|\$\w+\s*:?=)"
+)
+"""An action that writes nothing itself."""
+_WRITTEN: Final = "\ue000"
+"""Stands for each character of an action that writes something. No YAML of ours has it."""
+_PROJECT: Final = re.compile(
+    r"(?:^|[{,])[ \t]*[\"']?project[\"']?[ \t]*:[ \t]*[\"']?(?P<value>[^\n,}\"']*)", re.MULTILINE
+)
+"""A project, also as a field of a flow mapping on one line."""
+
+
+@needs("FleetRepository")
+def applications_leave_the_projects_of_the_platform(context: Context) -> Iterator[Diagnostic]:
+    """Whoever pushes any branch of the fleet repository would have the platform's rights."""
+    platform = context.settings.argocd.platform_projects
+    for application in context.declared.applications:
+        project = application.value.spec.application.project
+        if project in platform:
+            yield _of_the_platform(
+                application.name, project, application.at("spec", "application", "project")
+            )
+    for item in context.declared.application_sets:
+        for position, project in _projects(item.document):
+            if project in platform:
+                yield _of_the_platform(item.name, project, position)
+
+
+def projects_are_not_templated(context: Context) -> Iterator[Diagnostic]:
+    """A template can become the name of any AppProject, also of the platform's."""
+    for item in context.declared.application_sets:
+        for position, project in _projects(item.document):
+            if "{{" in project or _WRITTEN in project:
+                message = "a templated project lets whoever controls the parameters choose the permissions"
+                yield codes.TEMPLATED_PROJECT.at(position, message, "write the project's name")
+
+
+def _of_the_platform(name: str, project: str, position: Position) -> Diagnostic:
+    return codes.PLATFORM_PROJECT.at(
+        position,
+        f"{name} is in the AppProject {project}, which has the platform's rights on every cluster: only the"
+        " Applications of rendered/argocd may be in it",
+        "write an AppProject of the application's own team",
+    )
+
+
+def _projects(document: Document) -> Iterator[tuple[Position, str]]:
+    """Every project that an ApplicationSet names: in its template, its generators' own, and its patch."""
+    for place, text in texts_in(document.data["spec"], ("spec",)):
+        if place[-3:] == ("template", "spec", "project"):
+            yield document.at(place), text
+    patch = value_at(document.data, _PATCH)
+    for offset, text in _patched(patch) if isinstance(patch, str) else ():
+        yield document.inside(_PATCH, offset), text
+
+
+def _patched(patch: str) -> Iterator[tuple[int, str]]:
+    """The projects that a templatePatch writes, each with its place in the patch.
+
+    Argo CD 3.6.1 keeps the project of the template whatever the patch says
+    (docs/contributing/behaviour.md#template-patches). Versions before had no such rule, and readers of the
+    repository believe what is written.
+    """
+    text = _ACTION.sub(_blank, patch)
+    roots = _composed(text)
+    if roots is None:
+        # It is YAML only once the template is filled in: take the lines that look like a project.
+        for match in _PROJECT.finditer(text):
+            yield match.start("value"), match["value"].split(" #")[0].strip()
+        return
+    for root in roots:
+        for spec in _fields(root, "spec"):
+            for project in _fields(spec, "project"):
+                if isinstance(project, ScalarNode):
+                    yield _start(project, text), project.value
+
+
+def _composed(text: str) -> list[Node] | None:
+    """The documents of a text; None if it is no YAML, or none that is read."""
+    try:
+        return list(compose(text)) if forbidden(text) is None else None
+    except YAMLError:
+        return None
+
+
+def _blank(action: re.Match[str]) -> str:
+    """What stands for an action: something of the same length, so that places stay."""
+    if _SILENT.match(action["content"]):
+        return re.sub(r"[^\n]", " ", action[0])
+    return _WRITTEN * len(action[0])
+
+
+def _fields(node: Node, name: str) -> Iterator[Node]:
+    """The values of the fields of this name. Both branches of a condition may have one."""
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            if isinstance(key, ScalarNode) and key.value == name:
+                yield value
+
+
+def _start(node: ScalarNode, text: str) -> int:
+    """Where the value of a scalar begins, behind its quotes."""
+    index: int = node.start_mark.index
+    return index + (text[index : index + 1] in {'"', "'"})
