@@ -56,7 +56,7 @@ def build(root: Path, clusters: int, scorers: int) -> None:
     for number, before, after in ((0, "max: 1\n", "max: 0.6\n"), (2, "[5m]", "[10m]")):
         changed = root / f"scorers/{fleet.scorer_name(number)}.yaml"
         changed.write_text(changed.read_text().replace(before, after))
-    (root / f"clusters/{names[-1]}.yaml").unlink()
+    git(root, "rm", "--quiet", f"clusters/{names[-1]}.yaml")
 
 
 def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> list[str]:

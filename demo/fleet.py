@@ -44,11 +44,12 @@ class FleetRepository:
         git = [self.git("init", "--quiet"), self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}")]
         return [made, *git, *self.commit("Start the fleet with gitops-dsf init")]
 
-    def fill(self) -> None:
+    def fill(self) -> Command:
         """Replaces the example clusters, scorers and applications with the demo's."""
-        for name in _REPLACED:
-            shutil.rmtree(self.root / name, ignore_errors=True)
+        # A file that is only deleted counts as lost (docs/reference/generator.md#guards).
+        removed = self.git("rm", "-r", "--quiet", "--ignore-unmatch", *_REPLACED)
         shutil.copytree(CONTENT, self.root, dirs_exist_ok=True)
+        return removed
 
     def add_scoring_apis(self) -> None:
         shutil.copytree(SCORING_APIS, self.root / "scorers", dirs_exist_ok=True)

@@ -76,7 +76,7 @@ class Story:
             " hub: one ManifestWork per cluster, Placement, ApplicationSet and so on. The commands below run"
             f" in {shown(self._fleet.root)}."
         )
-        self._fleet.fill()
+        self._tell.command(self._fleet.fill())
         self._tell.command(self._fleet.show(f"scorers/{QUERY_SCORER}.yaml"), lines=30)
         self._commit("Score by free CPU; place guestbook")
 

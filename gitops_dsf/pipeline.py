@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.plan import Plan, build
 from gitops_dsf.render.limits import check_limits
-from gitops_dsf.repository.load import Known, Loaded, load
+from gitops_dsf.repository.load import Known, Loaded
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
 from gitops_dsf.resolve import Resolved, resolve
 
 if TYPE_CHECKING:

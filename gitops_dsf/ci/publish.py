@@ -14,8 +14,8 @@ from typing import Final
 from gitops_dsf.ci.environment import PUSH_TOKEN, PipelineError
 from gitops_dsf.pipeline import check
 from gitops_dsf.render.argocd import RENDERED
+from gitops_dsf.repository.git import Repository, RevisionError
 from gitops_dsf.repository.model.repository import Output
-from gitops_dsf.repository.revision import Repository, RevisionError
 
 ATTEMPTS: Final = 5
 _NO_SUCH_REF: Final = 2

@@ -24,7 +24,8 @@ from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.record import read as read_journal
-from gitops_dsf.repository.revision import RevisionError, find_base
+from gitops_dsf.repository.git import RevisionError
+from gitops_dsf.repository.revision import find_base
 from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text
 

@@ -18,8 +18,8 @@ from gitops_dsf.cli.main import main, without_secrets
 from gitops_dsf.errors import UsageError
 from gitops_dsf.forge.forge import ForgeError
 from gitops_dsf.pipeline import check
+from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.repository.revision import Repository
 from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
 
 _BACKTEST_TITLE: Final = "### What this would have done"

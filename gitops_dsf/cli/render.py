@@ -12,7 +12,7 @@ from gitops_dsf.output import Changes, compare, write
 from gitops_dsf.pipeline import produce
 from gitops_dsf.render.argocd import BOOTSTRAP, RENDERED
 from gitops_dsf.render.tree import RenderedTree
-from gitops_dsf.repository.load.discover import FOLDERS
+from gitops_dsf.repository.load.paths import FOLDERS
 
 SHRINK_LIMIT: Final = 0.2
 """The share of ManifestWorks that one render may drop (docs/reference/generator.md#guards)."""

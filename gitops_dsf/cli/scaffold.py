@@ -15,7 +15,7 @@ from gitops_dsf.canonicalyaml import scalar
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.urls import browsed_branch, misleads_git
 from gitops_dsf.packagedata import packaged
-from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
+from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
 from gitops_dsf.schema.editor import FILE as SCHEMA

@@ -18,8 +18,8 @@ from gitops_dsf.diagnostics import has_errors
 from gitops_dsf.errors import UsageError
 from gitops_dsf.metricstore import promtool
 from gitops_dsf.pipeline import check_declared
-from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
 from gitops_dsf.views.scoretests.judge import Failure
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
 from gitops_dsf.views.scoretests.suite import TestOutput, TestResult, run_tests, selected

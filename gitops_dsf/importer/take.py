@@ -15,12 +15,13 @@ from gitops_dsf.hub.drift import Config, ConfigError, read_config
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.importer.manifest import Object, Selection, differing, is_rendered, manifest, name_of, update
 from gitops_dsf.repository.files import read_text
-from gitops_dsf.repository.load import Document, Loaded, load, value_at
+from gitops_dsf.repository.load import Document, Loaded, value_at
 from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
 from gitops_dsf.repository.yamledit import YamlFile, appended
 from gitops_dsf.sync.locks import LockState, lock_file, weigh
 

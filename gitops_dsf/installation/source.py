@@ -22,10 +22,10 @@ from gitops_dsf.pipeline import produce
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.render.tree import RenderedTree, bootstrap_objects
 from gitops_dsf.repository.files import write_file
+from gitops_dsf.repository.git import Repository, RevisionError
 from gitops_dsf.repository.load import load_text
-from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
+from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.repository.revision import Repository, RevisionError
 from gitops_dsf.repository.yamledit import YamlFile
 
 Object = dict[str, Any]

@@ -7,11 +7,11 @@ from pathlib import Path
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.drift import Config, ConfigError
 from gitops_dsf.repository.files import read_text
-from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
 from gitops_dsf.sync.credentials import Request, on_hub, page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
 from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan, lock_file, weigh
@@ -20,9 +20,10 @@ from gitops_dsf.wording import did_you_mean
 
 async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ()) -> SyncPlan:
     """Requests the pages of all Full scorers, or of those named, concurrently. Raises RepositoryError for a
-    folder that cannot be read, and UsageError for unknown names.
+    folder that cannot be read or lacks files that git has, and UsageError for unknown names.
     """
     loaded = load(root)
+    loaded.check_complete()
     declared = declare(loaded)
     scorers = _chosen(declared, only)
     locks = {item.name: item for item in declared.locks}

@@ -31,6 +31,9 @@ PLACES = {
     "DSF019": "clusters/edge.yaml:5:12",
     "DSF020": "scorers/cpu.yaml:8:19",
     "DSF021": "scorer:1:1",
+    "DSF035": "clusters/prod.yaml:1:1",
+    "DSF036": "gitops-dsf.yaml:1:1",
+    "DSF037": "clusters/prod.yaml:1:1",
     "DSF153": "gitops-dsf.yaml:4:9",
     "DSF175": "gitops-dsf.yaml:7:10",
     "DSF176": "scorers/cpu.yaml:19:11",
@@ -98,6 +101,9 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "DSF009": shell("ln -s ../../elsewhere/clusters.yaml clusters/second.yaml"),
     "DSF010": lambda _root: None,
     "DSF011": shell("echo '- prod-2' > clusters/second.yaml"),
+    "DSF035": shell("git init --quiet && git add --all && rm clusters/prod.yaml"),
+    "DSF036": shell("echo 'gitdir: /nonexistent' > .git"),
+    "DSF037": shell("echo 'version https://git-lfs.github.com/spec/v1' > clusters/prod.yaml"),
     "DSF153": large_hub_configuration,
     "DSF175": example(
         "# gitops-dsf.yaml\nspec:\n  git:\n    url: https://git.example.com/platform/fleet.git\n"

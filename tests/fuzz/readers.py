@@ -42,9 +42,10 @@ from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
 from gitops_dsf.metricstore.answer import StoreError, read_path
 from gitops_dsf.repository.files import write_files
-from gitops_dsf.repository.load import Loaded, load, load_text
+from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.score_test import MOST_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others

@@ -261,7 +261,7 @@ def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
 
 def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     spoke = synced.installation.plane.spokes["cluster2"].admin
-    (synced.fleet.root / "clusters/cluster2.yaml").unlink()
+    synced.fleet.remove("clusters/cluster2.yaml")
     head = synced.commit("Take cluster2 out of the fleet")
     for kind, name in ((WORK, "gitops-dsf-config"), (ROLE_BINDING, ADDON_NAME)):
         wait_until_gone(synced.hub, kind, name, namespace="cluster2")
@@ -361,7 +361,7 @@ def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: S
     synced.settled(head)
     assert synced.hub.find(PLACEMENT, "training", namespace="later") is not None
     path.write_text(guestbook, encoding="utf-8")
-    (synced.fleet.root / "apps/training.yaml").unlink()
+    synced.fleet.remove("apps/training.yaml")
     synced.settled(synced.commit("Place the training no longer"))
     assert synced.hub.find(PLACEMENT, "training", namespace="later") is None
 

@@ -163,7 +163,7 @@ def test_flux_applies_crds_before_what_they_define(scene: Scene, tree: Installat
 def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Scene) -> None:
     """They stay by the annotation that the patches of the page add."""
     scene.apply()
-    (scene.fleet.root / "apps/tuning.yaml").unlink()
+    scene.fleet.remove("apps/tuning.yaml")
     scene.fleet.render()
     for name in (f"customresourcedefinition.{SCORERS_CRD}.yaml", f"namespace.{HUB_NAMESPACE}.yaml"):
         (scene.fleet.rendered / "platform" / name).unlink()

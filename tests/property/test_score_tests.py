@@ -18,9 +18,10 @@ from gitops_dsf.backtest.track import ABSENT, Grid
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.pipeline import check_declared
 from gitops_dsf.plan import summarise
-from gitops_dsf.repository.load import load, load_text
+from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
 from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements, version_of
 from gitops_dsf.views.scoretests.judge import judge
 from gitops_dsf.views.scoretests.story import START

@@ -24,8 +24,9 @@ from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.reconciler.git.clone import run
 from gitops_dsf.reconciler.git.credentials import GitError
 from gitops_dsf.repository.files import write_files
-from gitops_dsf.repository.load import Document, Loaded, load
+from gitops_dsf.repository.load import Document, Loaded
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
 from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.locks import LockState, new_errors

@@ -1,13 +1,14 @@
-"""Loads the files of a fleet repository as documents: plain data that knows its position."""
+"""The documents of a fleet repository: plain data that knows its position."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path as Folder
+from typing import Final
 
-from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.discover import SETTINGS_FILE, discover
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.errors import RepositoryError
 from gitops_dsf.repository.load.document import AmbiguousValue, Document, Path, texts_in, value_at
 from gitops_dsf.repository.load.parse import Parsed, parse
+from gitops_dsf.repository.load.paths import SETTINGS_FILE
 
 __all__ = [
     "SETTINGS_FILE",
@@ -16,11 +17,13 @@ __all__ = [
     "Known",
     "Loaded",
     "Path",
-    "load",
     "load_text",
     "texts_in",
     "value_at",
 ]
+
+
+_LOST: Final = frozenset({codes.ABSENT.id, codes.CHANGED_BY_GIT.id})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +32,15 @@ class Loaded:
 
     documents: tuple[Document, ...]
     diagnostics: tuple[Diagnostic, ...]
+
+    def check_complete(self) -> None:
+        """For programs that go on where a document is broken. Raises RepositoryError if git has sources that
+        could not be read: without them a repository looks like one from which somebody removed them.
+        """
+        lost = [item for item in self.diagnostics if item.code in _LOST]
+        if lost:
+            places = "\n".join(f"  {item.position}: {item.message}; {item.hint}" for item in lost[:5])
+            raise RepositoryError(f"git has sources that cannot be read here:\n{places}")
 
     def with_files(self, files: Mapping[str, str | None]) -> "Loaded":
         """The repository as it is once these texts are written; None removes a file."""
@@ -45,31 +57,6 @@ class Loaded:
 
 Known = dict[tuple[str, str], Parsed]
 """What is in files that were parsed, by path and text."""
-
-
-def load(root: Folder, *, known: Known | None = None) -> Loaded:
-    """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read.
-
-    With `known`, two versions of a repository parse a file that is the same in both once.
-    """
-    files, diagnostics = discover(root)
-    if not files and not diagnostics:
-        message = (
-            "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or tests/"
-        )
-        hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
-        if (root.resolve().parent / SETTINGS_FILE).is_file():
-            hint = "the fleet repository is the folder above: name that one"
-        diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
-    documents: list[Document] = []
-    known = {} if known is None else known
-    for file, text in files.items():
-        if (file, text) not in known:
-            known[file, text] = parse(file=file, text=text)
-        found, mistakes = known[file, text]
-        documents += found
-        diagnostics += mistakes
-    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
 def load_text(text: str, *, file: str) -> Loaded:

@@ -12,10 +12,8 @@ from typing import Final
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.repository.files import NotRegularError, SafeFolder, TooLargeError
+from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE, SUFFIXES
 
-SETTINGS_FILE: Final = "gitops-dsf.yaml"
-FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
-SUFFIXES: Final = (".yaml", ".yml")
 FOLDER_OF_KIND: Final = {
     **dict.fromkeys(
         ("ApplicationSet", "ManagedClusterSetBinding", "Placement", "ScoredApplication", "ScoredPlacement"),
@@ -32,6 +30,9 @@ FOLDER_OF_KIND: Final = {
 _MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
 """Lower-case file name endings that people may expect to be read."""
 
+_LFS: Final = b"version https://git-lfs.github.com/spec/"
+"""How a file begins that Git LFS has in git in place of another."""
+
 MEBIBYTE: Final = 1024 * 1024
 MAX_FILE_BYTES: Final = 8 * MEBIBYTE
 """Of one file. 2,000 clusters with claims in one file have about 2 MiB."""
@@ -39,16 +40,18 @@ MAX_TOTAL_BYTES: Final = 128 * MEBIBYTE
 """Of all files together."""
 
 
-def discover(root: Path) -> tuple[dict[str, str], list[Diagnostic]]:
-    """The texts of the files of a repository in order of name, without byte order marks, and findings about
-    other files. Raises RepositoryError when the folder itself cannot be read.
+def discover(root: Path) -> tuple[dict[str, str], list[str], list[Diagnostic]]:
+    """The texts of the files of a repository in order of name, without byte order marks; the names of all
+    files that belong to it; and findings about those whose text is not there, and about others. Raises
+    RepositoryError when the folder itself cannot be read.
     """
     if not root.is_dir():
         raise RepositoryError(f"{root} is not a folder")
     diagnostics = list(forgotten(root))
     files: dict[str, str] = {}
     folder, total = SafeFolder(root), 0
-    for name in sorted(_names(root, diagnostics)):
+    names = sorted(_names(root, diagnostics))
+    for name in names:
         file = _shown(name)
         found: bytes | str | Diagnostic = _read(folder, root, name)
         if isinstance(found, bytes):
@@ -58,12 +61,12 @@ def discover(root: Path) -> tuple[dict[str, str], list[Diagnostic]]:
                 hint = "split the fleet into several repositories"
                 diagnostics.append(codes.SIZE.at(Position(file=file), f"{message} rest is not read", hint))
                 break
-            found = _decode(found, file=file)
+            found = _pointer(file) if found.startswith(_LFS) else _decode(found, file=file)
         if isinstance(found, Diagnostic):
             diagnostics.append(found)
         else:
             files[file] = found
-    return files, diagnostics
+    return files, names, diagnostics
 
 
 def _shown(name: str) -> str:
@@ -129,6 +132,12 @@ def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
         return codes.SIZE.at(position, message, "split it into several files")
     except OSError as error:
         raise RepositoryError(f"{position.file} cannot be read: {error.strerror}") from error
+
+
+def _pointer(file: str) -> Diagnostic:
+    message = "this is a pointer of Git LFS, and not the file"
+    hint = "run `git lfs pull`, and take filter=lfs away from the source folders in .gitattributes"
+    return codes.CHANGED_BY_GIT.at(Position(file=file), message, hint)
 
 
 def _decode(content: bytes, *, file: str) -> str | Diagnostic:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.hub.controlplane.api import Object, manifest
-from tests.hub.controlplane.gitrepository import GitRepository
+from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import SPOKES
 from tests.support import yamlfast
@@ -57,12 +57,17 @@ class Fleet:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(yamlfast.dump(*documents), encoding="utf-8")
 
+    def remove(self, path: str) -> None:
+        """Removes a file as people do, with `git rm`. Without it the file counts as lost."""
+        (self.root / path).unlink()
+        git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", path, folder=self.root)
+
     def configure(self, **spec: Any) -> None:
         """Writes gitops-dsf.yaml with these fields of its spec. Of two shards one is empty when its last
         cluster leaves, and Argo CD never prunes to nothing by itself.
         """
-        git = {"url": self.repository.url, "targetRevision": "main"}
-        whole = {"git": git, "output": {"shards": 1}, **spec}
+        source = {"url": self.repository.url, "targetRevision": "main"}
+        whole = {"git": source, "output": {"shards": 1}, **spec}
         self.write("gitops-dsf.yaml", manifest(f"{OURS}/FleetRepository", self.name, spec=whole))
 
     def join(self, name: str, **labels: str) -> None:

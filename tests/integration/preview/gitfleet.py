@@ -86,6 +86,10 @@ class GitFleet:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yamlfast.dump(*map(dict, documents)))
 
+    def remove(self, name: str) -> None:
+        """Removes a file as people do."""
+        self.git("rm", "--quiet", "--force", str((self.path / name).relative_to(self.top)))
+
     def prefer_low_scores(self, **spec: Any) -> None:
         """Lower is better from now on."""
         self.write("apps/guestbook.yaml", application("guestbook", weight=-1, **spec))

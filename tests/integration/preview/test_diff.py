@@ -129,7 +129,7 @@ def test_placements_scorers_and_clusters_that_come_and_go(fleet: GitFleet, score
     fleet.write("scorers/net.yaml", net)
     fleet.write("apps/second.yaml", application("second", scorers=["cpu"], count=2))
     fleet.write("clusters/new.yaml", cluster("eu-3", "eu"))
-    (fleet.path / "apps/guestbook.yaml").unlink()
+    fleet.remove("apps/guestbook.yaml")
     found = run.compared(fleet, "--scores", scores)
     # Of what is new, a reviewer sees what is asked, where metrics go, and what is deployed where.
     [added] = found["scorers"]

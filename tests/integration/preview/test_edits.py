@@ -130,5 +130,5 @@ def test_a_tree_that_is_not_rendered_yet_is_not_foreign(fleet: GitFleet, run: Ru
     assert main(["render", str(fleet.path)]) == 0
     fleet.commit("rendered")
     fleet.write("scorers/cpu.yaml", scorer("load"))
-    (fleet.path / "apps/guestbook.yaml").unlink()
+    fleet.remove("apps/guestbook.yaml")
     assert "Foreign" not in run.shown(fleet)

@@ -145,7 +145,7 @@ def test_symbolic_links_inside_the_repository_are_followed_and_others_reported(
     (tmp_path / "secret.yaml").write_text(yaml.safe_dump(scorer("secret")))
     (fleet.path / "scorers/out.yaml").symlink_to("../../secret.yaml")
     fleet.commit("leads out")
-    (fleet.path / "scorers/out.yaml").unlink()
+    fleet.remove("scorers/out.yaml")
     assert "symbolic link" in run.shown(fleet)
 
 

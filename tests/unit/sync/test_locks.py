@@ -15,8 +15,9 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.hub.drift import Config, ConfigError, filled
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.files import write_files
-from gitops_dsf.repository.load import load, load_text
+from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.sources import load
 from gitops_dsf.sync.fetch import Page, read_page
 from gitops_dsf.sync.locks import LockState, updated, weigh
 from tests.support.fleets import JSON_VALUES, FleetSources, fleets, write

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.repository.load import load, load_text
+from gitops_dsf.repository.load import load_text
+from gitops_dsf.repository.sources import load
 
 MOST_BROKEN = 20
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.repository.revision import Repository, RevisionError, checkout, find_base, find_branch
+from gitops_dsf.repository.git import Repository, RevisionError
+from gitops_dsf.repository.revision import checkout, find_base, find_branch
 
 
 def git(where: Path, *arguments: str, stdin: bytes = b"") -> str:

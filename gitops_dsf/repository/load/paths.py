@@ -1,0 +1,18 @@
+"""Which paths of a repository the reader reads."""
+
+from typing import Final
+
+SETTINGS_FILE: Final = "gitops-dsf.yaml"
+FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
+SUFFIXES: Final = (".yaml", ".yml")
+
+
+def is_source(path: str) -> bool:
+    """Whether the reader reads a file of this path."""
+    return path == SETTINGS_FILE or ("/" in path and may_hold_sources(path) and path.endswith(SUFFIXES))
+
+
+def may_hold_sources(path: str) -> bool:
+    """Whether the reader looks into a folder of this path."""
+    parts = path.split("/")
+    return parts[0] in FOLDERS and not any(part.startswith(".") for part in parts)

@@ -1,0 +1,37 @@
+"""Reads the sources of a fleet repository. Every verb that reads a fleet does it with `load`."""
+
+from pathlib import Path
+
+from gitops_dsf.diagnostics import Position, codes
+from gitops_dsf.repository.load import Document, Known, Loaded
+from gitops_dsf.repository.load.discover import discover
+from gitops_dsf.repository.load.parse import parse
+from gitops_dsf.repository.load.paths import SETTINGS_FILE
+from gitops_dsf.repository.recorded import compared
+
+
+def load(root: Path, *, known: Known | None = None) -> Loaded:
+    """Reads a fleet repository, and compares it with what git has of it. Raises RepositoryError when the
+    folder or a file cannot be read.
+
+    With `known`, two versions of a repository parse a file that is the same in both once.
+    """
+    files, names, diagnostics = discover(root)
+    diagnostics += compared(root, names, files)
+    if not files and not diagnostics:
+        message = (
+            "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or tests/"
+        )
+        hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
+        if (root.resolve().parent / SETTINGS_FILE).is_file():
+            hint = "the fleet repository is the folder above: name that one"
+        diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
+    documents: list[Document] = []
+    known = {} if known is None else known
+    for file, text in files.items():
+        if (file, text) not in known:
+            known[file, text] = parse(file=file, text=text)
+        found, mistakes = known[file, text]
+        documents += found
+        diagnostics += mistakes
+    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
