@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import yaml
 
+from gitops_dsf.argocd.fields import OMITTED
 from gitops_dsf.hub.placements import BUILT_INS
 
 MODULES: Final = Path("tests/hub")
@@ -26,6 +27,7 @@ OCM_API: Final = "open-cluster-management.io/api"
 PLACEMENTS: Final = "cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml"
 TARGET: Final = Path("gitops_dsf/argocd/api.json")
 _KEPT: Final = (
+    OMITTED,
     "additionalProperties",
     "enum",
     "format",
@@ -42,6 +44,13 @@ _KEPT: Final = (
 )
 _SHARED: Final = 300
 """An object whose text is longer than this becomes a definition."""
+_TYPES: Final = "pkg/apis/application/v1alpha1"
+"""The folder of Argo CD's sources with the Go types of its objects."""
+_STRUCT: Final = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_NAMED: Final = re.compile(r"^type (\w+) ((?:\[\]|map\[)\S+)$", re.MULTILINE)
+_FIELD: Final = re.compile(r'^\s+(?:\w+\s+)?(\S+)\s+`json:"([^",]*)((?:,\w+)*)"', re.MULTILINE)
+_PLAIN_IN_OLDER: Final = frozenset({"prune", "selfHeal", "allowEmpty"})
+"""Pointers since Argo CD 3.4 that are plain booleans in 3.3. Without them the default is false, too."""
 
 
 def module(name: str, go: str) -> tuple[str, Path]:
@@ -57,10 +66,50 @@ def _said(*command: str) -> str:
     ).stdout
 
 
-def spec_of(crd: Path, *, definitions: dict[str, str] | None = None) -> dict[str, Any]:
-    """The structural schema of a CRD's `spec` without prose; long repeated objects go into `definitions`."""
+def spec_of(crd: Path) -> dict[str, Any]:
+    """The structural schema of a CRD's `spec` without prose."""
+    return _kept(_spec(crd), None)
+
+
+def _spec(crd: Path) -> dict[str, Any]:
     [version] = yaml.safe_load(crd.read_text(encoding="utf-8"))["spec"]["versions"]
-    return _kept(version["schema"]["openAPIV3Schema"]["properties"]["spec"], definitions)
+    found: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    return found
+
+
+class GoTypes:
+    """The Go types of Argo CD's objects, as far as they say which fields their JSON leaves out."""
+
+    def __init__(self, folder: Path) -> None:
+        text = "\n".join(
+            file.read_text(encoding="utf-8")
+            for file in sorted(folder.glob("*.go"))
+            if not file.name.endswith(("_test.go", "generated.go", "generated.pb.go"))
+        )
+        self._named: dict[str, str] = dict(_NAMED.findall(text))
+        self._structs = {name: _FIELD.findall(body) for name, body in _STRUCT.findall(text)}
+
+    def mark(self, schema: dict[str, Any], go_type: str) -> None:
+        """Marks each field below a schema that Argo CD does not write back if it is false, 0 or empty.
+
+        Go's `omitempty` leaves out false, 0, an empty text, list and map, but no struct, and no pointer that
+        is set.
+        """
+        go_type = self._named.get(go_type.lstrip("*"), go_type.lstrip("*"))
+        if go_type.startswith("[]"):
+            self.mark(schema.get("items", {}), go_type.removeprefix("[]"))
+            return
+        for field_type, name, options in self._structs.get(go_type, ()):
+            if not name and ",inline" in options:
+                self.mark(schema, field_type)
+            field = schema.get("properties", {}).get(name)
+            if field is None:
+                continue
+            is_struct = field_type in self._structs
+            is_plain = not field_type.startswith("*") or name in _PLAIN_IN_OLDER
+            if ",omitempty" in options and is_plain and not is_struct:
+                field[OMITTED] = True
+            self.mark(field, field_type)
 
 
 def _kept(schema: dict[str, Any], definitions: dict[str, str] | None) -> dict[str, Any]:
@@ -138,7 +187,9 @@ def content(go: str = "go") -> str:
     sprig_version, sprig = module(SPRIG, go)
     ocm_version, ocm = module(OCM_API, go)
     definitions: dict[str, str] = {}
-    application_set = spec_of(argocd / "manifests/crds/applicationset-crd.yaml", definitions=definitions)
+    schema = _spec(argocd / "manifests/crds/applicationset-crd.yaml")
+    GoTypes(argocd / _TYPES).mark(schema, "ApplicationSetSpec")
+    application_set = _kept(schema, definitions)
     placement = spec_of(ocm / PLACEMENTS)
     # OCM takes any other text for a toleration that matches no taint.
     toleration = placement["properties"]["tolerations"]["items"]

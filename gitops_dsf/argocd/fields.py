@@ -18,6 +18,8 @@ _TYPES: Final = {
     "object": (dict, "an object"),
     "string": (str, "text"),
 }
+OMITTED: Final = "x-omitempty"
+"""Marks a field that Argo CD does not write back if it is false, 0 or empty: Go's `omitempty`."""
 _SIZES: Final = {"int32": 2**31, "int64": 2**63}
 
 
@@ -60,14 +62,36 @@ def part(*names: str) -> Schema:
     """The schema of a field below `spec` of an ApplicationSet; `[]` stands for the items of a list."""
     found = application_set_spec()
     for name in names:
-        found = _resolved(found)
+        found = resolved(found)
         found = found["items"] if name == "[]" else found["properties"][name]
-    return _resolved(found)
+    return resolved(found)
+
+
+def written_back(schema: Schema, value: Any) -> Any:  # noqa: ANN401 - plain data
+    """The value as Argo CD writes it back: without what is false, 0 or empty and means the same absent.
+
+    The ApplicationSet controller updates whole objects, for instance to remove the annotation that asks for a
+    refresh. A field that is applied and not written back is a difference for ever: the Application that
+    applies the object is OutOfSync until its next sync (seen with Argo CD 3.6.1).
+    """
+    schema = resolved(schema)
+    if isinstance(value, list):
+        return [written_back(schema.get("items", {}), inside) for inside in value]
+    if not isinstance(value, dict):
+        return value
+    known, others = schema.get("properties", {}), schema.get("additionalProperties")
+    kept = {}
+    for name, inside in value.items():
+        field = resolved(known.get(name, others if isinstance(others, dict) else {}))
+        new = written_back(field, inside)
+        if new or not field.get(OMITTED):
+            kept[name] = new
+    return kept
 
 
 def problems(schema: Schema, value: Any, path: Path = ()) -> Iterator[Problem]:  # noqa: ANN401 - plain data
     """Everything at or below a value that does not fit."""
-    schema = _resolved(schema)
+    schema = resolved(schema)
     if schema.get("x-kubernetes-int-or-string"):
         if isinstance(value, bool) or not isinstance(value, int | str):
             yield Problem(kind=Kind.WRONG, path=path, expected="a whole number or text")
@@ -119,7 +143,8 @@ def _limit(schema: Schema, value: str | int) -> str | None:
     return f"a text that matches {pattern}" if pattern and not re.search(pattern, value) else None
 
 
-def _resolved(schema: Schema) -> Schema:
+def resolved(schema: Schema) -> Schema:
+    """The schema itself, also where it is only named."""
     if "$ref" in schema:
         found: Schema = api()["definitions"][schema["$ref"]]
         return found

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gitops_dsf.argocd import fields
 from gitops_dsf.hub.names import STRATEGY_ANNOTATION, SYNC_WAVE, TIMEOUT_ANNOTATION
 from gitops_dsf.plan import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
@@ -81,7 +82,10 @@ def _carried(document: Mapping[str, Any], *, home: str) -> Object:
     annotations = dict(meta.get("annotations") or {})
     annotations.setdefault(SYNC_WAVE, str(int(wave)))
     head = {name: document[name] for name in ("apiVersion", "kind")}
-    return {**head, **document, "metadata": {**meta, "annotations": annotations}}
+    carried = {**head, **document, "metadata": {**meta, "annotations": annotations}}
+    if document["kind"] == "ApplicationSet":
+        carried["spec"] = fields.written_back(fields.application_set_spec(), document["spec"])
+    return carried
 
 
 _AUTOMATED: dict[str, Any] = {
@@ -125,6 +129,7 @@ def application_set(
         described = {"list": {"elements": list(clusters)}}
         merge = {"mergeKeys": ["name"], "generators": [*found["spec"]["generators"], described]}
         found["spec"]["generators"] = [{"merge": merge}]
+    found["spec"] = fields.written_back(fields.application_set_spec(), found["spec"])
     found["metadata"] = metadata(
         name=meta.name,
         namespace=namespace,

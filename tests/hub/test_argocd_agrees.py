@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.render.delivery import application_set, decision_readers
 from gitops_dsf.repository.model.declared import Declared
@@ -105,6 +106,48 @@ def test_no_error_that_validate_calls_clean_and_no_error_of_ours_where_argocd_ge
             wrong.append((source, policy, trouble, sorted(codes)))
     assert wrong == []
     assert min(counts["clean on both sides"], counts["with errors on both sides"]) > COUNT // 5
+
+
+def lost(applied: Any, written: Any, path: str = "spec") -> list[str]:
+    """The fields of an applied value that Argo CD does not write back as they are."""
+    if isinstance(applied, dict) and isinstance(written, dict):
+        return [
+            text
+            for name, value in applied.items()
+            for text in (
+                lost(value, written[name], f"{path}.{name}") if name in written else [f"{path}.{name}"]
+            )
+        ]
+    if isinstance(applied, list) and isinstance(written, list) and len(applied) == len(written):
+        pairs = enumerate(zip(applied, written, strict=True))
+        return [text for index, pair in pairs for text in lost(*pair, f"{path}[{index}]")]
+    return [] if applied == written else [path]
+
+
+def empty(schema: Fields, depth: int = 0) -> Any:
+    """A value with every field of a schema, each false, 0 or empty."""
+    schema = fields.resolved(schema)
+    if "properties" in schema and depth < 9:
+        return {name: empty(inside, depth + 1) for name, inside in schema["properties"].items()}
+    if "enum" in schema:
+        return schema["enum"][0]
+    kinds = {"boolean": False, "integer": 0, "string": "", "array": [], "object": {}}
+    return kinds.get(str(schema.get("type")), "")
+
+
+def test_argocd_writes_back_every_field_that_is_rendered() -> None:
+    """A field that is applied and not written back makes `delivery` OutOfSync with each refresh."""
+    items = list(corpus(SEED, COUNT))
+    sets = [rendered(source, policy) for source, policy in items]
+    # One with every field that the spec has, and nothing in any of them.
+    sets.append({**sets[0], "spec": empty(fields.application_set_spec())})
+    applied = [fields.written_back(fields.application_set_spec(), item["spec"]) for item in sets]
+    answers = asked([{**item, "spec": spec} for item, spec in zip(sets, applied, strict=True)])
+    compared = [(spec, answer["written"]) for spec, answer in zip(applied, answers, strict=True)]
+    assert sum(written is not None for _, written in compared) > COUNT // 3
+    assert [lost(spec, written) for spec, written in compared if written is not None] == [
+        [] for _, written in compared if written is not None
+    ]
 
 
 def paths(answer: dict[str, Any]) -> dict[str, str]:

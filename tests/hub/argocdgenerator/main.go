@@ -58,6 +58,8 @@ type result struct {
 	Source string `json:"source"`
 	// Applications that were generated.
 	Applications []argov1alpha1.Application `json:"applications"`
+	// The spec as the ApplicationSet controller writes it back when it updates the object.
+	Written json.RawMessage `json:"written"`
 }
 
 func main() {
@@ -181,6 +183,10 @@ func generate(item map[string]any, generator map[string]generators.Generator, fo
 	}
 	var set argov1alpha1.ApplicationSet
 	if err := json.Unmarshal(text, &set); err != nil {
+		found.Error = err.Error()
+		return
+	}
+	if found.Written, err = json.Marshal(set.Spec); err != nil {
 		found.Error = err.Error()
 		return
 	}
