@@ -138,6 +138,8 @@ class Configuration:
     """ConfigMaps with private CAs, sorted."""
     egress: Egress | None = None
     """How the connections of the process are limited; None: not at all."""
+    proxies: tuple[str, ...] = ()
+    """URLs of the proxies that the process may use."""
     receiver: Receiver | None = None
     """The receiver beside the agent; None if no scorer asks it."""
 
@@ -224,11 +226,18 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
         if configuration is None:
             chosen = [resolved.on_cluster(scorers[scorer], name) for scorer in names]
             summaries, receiver = tuple(map(summary, chosen)), _receiver(chosen, agent)
-            configuration = _configuration(chosen, summaries, agent.egress, receiver=receiver)
+            configuration = _configuration(
+                chosen, summaries, agent.egress, receiver=receiver, proxies=_proxies(agent)
+            )
             configurations[key] = configuration
         shard, addon = shard_of(name, shards), _addon_parts(agent, cluster, configuration)
         works.append(ClusterWork(cluster=name, shard=shard, configuration=configuration, addon=addon))
     return tuple(works)
+
+
+def _proxies(agent: Agent) -> tuple[str, ...]:
+    named = () if agent.proxy is None else (agent.proxy.http_proxy, agent.proxy.https_proxy)
+    return tuple(dict.fromkeys(filter(None, named)))
 
 
 def _receiver(scorers: list[EffectiveScorer], agent: Agent) -> Receiver | None:
@@ -274,6 +283,7 @@ def _configuration(
     egress: Egress,
     *,
     receiver: Receiver | None = None,
+    proxies: tuple[str, ...] = (),
 ) -> Configuration:
     secrets, config_maps = {""}, set[str]()
     for scorer in chosen:
@@ -287,5 +297,6 @@ def _configuration(
         secrets=tuple(sorted(secrets - {""})),
         config_maps=tuple(sorted(config_maps)),
         egress=egress if egress.mode == "Limited" else None,
+        proxies=proxies,
         receiver=receiver,
     )

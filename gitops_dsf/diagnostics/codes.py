@@ -149,6 +149,7 @@ POD_RESOURCES = _error("DSF170", "request above its limit")
 PLACEHOLDER_URL = _warning("DSF175", "git URL that init wrote as an example")
 METRICS_OUTSIDE = _notice("DSF176", "scoring API outside of the clusters")
 NO_HISTORY = _error("DSF177", "range with source type Kubernetes")
+SERVICE_BEHIND_PROXY = _warning("DSF178", "Service of the cluster that is called through the proxy")
 UNSET_IMAGE = _notice("DSF191", "image that is in no registry")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")

@@ -68,7 +68,9 @@ def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> It
         name = template_of(parts, repository)
         if name is not None:
             yield _template(name, _template_spec(repository, parts))
-    yield from filled("addon.yaml", namespace=namespace, template=template)
+    proxy = repository.spec.agent.proxy
+    settings = None if proxy is None else proxy.model_dump(by_alias=True, exclude_defaults=True)
+    yield from filled("addon.yaml", namespace=namespace, template=template, proxy=settings)
 
 
 def _template(name: str, spec: Object) -> Object:

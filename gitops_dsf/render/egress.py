@@ -7,6 +7,7 @@ other name by its port. Ports of Services do not count, because the policy sees 
 
 import ipaddress
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -24,25 +25,32 @@ _SCHEMES: Final = {"http": 80, "https": 443}
 
 
 def egress_policy(
-    summaries: Iterable[Summary], settings: Egress, *, namespace: str = AGENT_NAMESPACE, app: str = ADDON_NAME
+    summaries: Iterable[Summary],
+    settings: Egress,
+    *,
+    proxies: Iterable[str] = (),
+    namespace: str = AGENT_NAMESPACE,
+    app: str = ADDON_NAME,
 ) -> Object:
-    """Allows DNS, API servers, the sources, scoring APIs and token servers of these scorers, and what the
-    settings add. By default it is the policy of an agent; ``app`` is the label of the pods.
+    """Allows DNS, API servers, the proxies, the sources, scoring APIs and token servers of these scorers, and
+    what the settings add. By default it is the policy of an agent; ``app`` is the label of the pods.
     """
     namespaces, ports = set[str](), set[int]()
     addresses: dict[str, set[int]] = {}
-    for summary in summaries:
-        for url in (summary.source_endpoint, summary.scoring_endpoint, *_token_urls(summary)):
-            parts = urlsplit(url)
-            host, port = parts.hostname or "", parts.port or _SCHEMES.get(parts.scheme, 0)
-            if not host or host == _LOOPBACK:
-                continue
-            namespaces.update(_namespaces(host, own=namespace))
-            block = _block(host)
-            if block:
-                addresses.setdefault(block, set()).add(port)
-            elif not is_in_cluster(host):
-                ports.add(port)
+    endpoints = (
+        (summary.source_endpoint, summary.scoring_endpoint, *_token_urls(summary)) for summary in summaries
+    )
+    for url in chain(proxies, *endpoints):
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or _SCHEMES.get(parts.scheme, 0)
+        if not host or host == _LOOPBACK:
+            continue
+        namespaces.update(_namespaces(host, own=namespace))
+        block = _block(host)
+        if block:
+            addresses.setdefault(block, set()).add(port)
+        elif not is_in_cluster(host):
+            ports.add(port)
     rules: list[Object] = [
         {"ports": [{"port": port, "protocol": protocol} for port in _DNS for protocol in ("TCP", "UDP")]},
         {"ports": _tcp({*settings.api_server_ports, *ports})},

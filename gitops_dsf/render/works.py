@@ -136,7 +136,7 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
         *filled("agent-configuration.yaml", summaries=summaries, rules=rules),
         *_measure_rights(configuration.summaries),
         *(
-            [egress_policy(configuration.summaries, configuration.egress)]
+            [egress_policy(configuration.summaries, configuration.egress, proxies=configuration.proxies)]
             if configuration.egress is not None
             else []
         ),

@@ -112,6 +112,26 @@ def _settings() -> Iterator[tuple[str, Documents]]:
         "agent: {egress: {mode: Limited, rules: [{from: []}]}}",
         "agent: {resources: {limits: {memory: 10XB}}}",
         "agent: {resources: {limits: {cpu: '2'}}}",
+        *(
+            f"agent: {{proxy: {{{proxy}}}}}"
+            for proxy in (
+                "httpProxy: 'http://p:3128', noProxy: '.svc, .cluster.local,fd00::/8,10.0.0.1:80'",
+                "httpProxy: 'http://p:3128'",
+                "httpProxy: 'http://p:3128', noProxy: prometheus.monitoring.svc",
+                "httpsProxy: 'http://p:3128'",
+                "noProxy: .svc",
+                "",
+                "httpProxy: 'http://me:secret@p:3128'",
+                "httpProxy: 'p:3128'",
+                "httpsProxy: 'socks5://p:1080'",
+                "httpProxy: 'http://p:99999'",
+                "httpProxy: ''",
+                "httpProxy: 'http://p:3128', noProxy: '.svc,10.0.0.0/99'",
+                "httpProxy: 'http://p:3128', noProxy: 'https://x.svc,.svc'",
+                "httpProxy: 'http://p:3128', noProxy: '.svc,'",
+                "httpProxy: 'http://p:3128', noProxy: '.svc .cluster.local'",
+            )
+        ),
         "allowedHosts: ['https://a.example.com']",
         "allowedHosts: ['*.example.com', 10.0.0.7]",
         "reconciler: {state: {enabled: true, branch: main}}",

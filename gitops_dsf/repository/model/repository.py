@@ -1,11 +1,13 @@
 """gitops-dsf.yaml: how this repository is rendered and delivered."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from dsf_wire.proxies import entry_faults
+from dsf_wire.weburl import is_web_url
 from gitops_dsf.forge.address import address_of
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.hub.urls import browsed_branch, misleads_git
@@ -156,6 +158,49 @@ class Egress(Authored):
         return self
 
 
+class Proxy(Authored):
+    """The proxy of the agents' network, in the spelling of OCM's AddOnDeploymentConfig and of OpenShift. OCM
+    sets the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the agent's pod.
+    """
+
+    http_proxy: str | None = None
+    """Proxy for http URLs, such as http://proxy.example.com:3128."""
+    https_proxy: str | None = None
+    """Proxy for https URLs: the API servers of the hub and of the cluster are among them."""
+    no_proxy: str = ""
+    """What is called directly: names with their subdomains, addresses and ranges, with commas between them.
+    The network of the cluster's Services must be there: the agent calls its own API server by address.
+    """
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables that OCM sets in the pod."""
+        values = {"HTTP_PROXY": self.http_proxy, "HTTPS_PROXY": self.https_proxy, "NO_PROXY": self.no_proxy}
+        return {name: value for name, value in values.items() if value}
+
+    @model_validator(mode="after")
+    def _can_be_used(self) -> Self:
+        urls = {"httpProxy": self.http_proxy, "httpsProxy": self.https_proxy}
+        for name, url in urls.items():
+            if url is None:
+                continue
+            if "@" in url:
+                msg = f"{name} holds a user or a password, and everybody can read this repository"
+                raise FieldError(msg, name)
+            if "://" not in url or not is_web_url(url):
+                msg = (
+                    f"{name} is {url or 'empty'}: write an http or https URL, such as"
+                    " http://proxy.example.com:3128"
+                )
+                raise FieldError(msg, name)
+        if not any(urls.values()):
+            raise ValueError("no proxy is named: write httpProxy or httpsProxy")
+        for entry in entry_faults(self.no_proxy.split(",")):
+            msg = f"noProxy has {entry}: write names, addresses or ranges, such as .svc,10.96.0.0/12"
+            raise FieldError(msg, "noProxy")
+        return self
+
+
 class OpenTelemetry(Authored):
     """Prometheus as a receiver for OpenTelemetry metrics, in the agent's pod. It runs on clusters with a
     scorer whose source.type is OpenTelemetry.
@@ -272,6 +317,8 @@ class Agent(Authored):
     """Format of the agent's log."""
     egress: Egress = Egress()
     """Where the agent may connect to."""
+    proxy: Proxy | None = None
+    """The proxy through which agents reach the hub, sources and scoring APIs; none when absent."""
     open_telemetry: OpenTelemetry | None = None
     """The receiver for OpenTelemetry metrics. Scorers with source.type OpenTelemetry need it."""
     service_monitor: AgentServiceMonitor | None = None

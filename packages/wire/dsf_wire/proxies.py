@@ -151,9 +151,9 @@ def address_of(host: str) -> Address | None:
 
 
 def entry_faults(entries: Iterable[str]) -> Iterator[str]:
-    """What of these entries no program understands."""
-    for entry in entries:
-        if entry == "*" or _network(entry.lower()) is not None:
+    """What of the entries of a list with commas is no name, address or range. Empty ones are nothing."""
+    for entry in map(str.strip, entries):
+        if not entry or entry == "*" or _network(entry) is not None:
             continue
-        if "/" in entry or "://" in entry or entry != entry.strip() or _entry(entry.lower()) is None:
+        if "/" in entry or any(map(str.isspace, entry)) or _entry(entry.lower()) is None:
             yield entry
