@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.views.preview.fleet import FleetVersion
-from gitops_dsf.views.preview.scorers import Change, FieldChange, ScorerChange, altered, field_changes
+from gitops_dsf.views.preview.scorers import Change, FieldChange, ScorerChange, altered, field_changes, notes
 
 _PLACES: Final = ("repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace")
 """Fields that say what is deployed and where. Of a new object only these are shown."""
 _ITSELF: Final = "NAMESPACE/NAME"
+_NOTES: Final = ("annotations", "labels")
 _Contents = Mapping[tuple[str, str], Mapping[str, Any]]
 
 
@@ -50,8 +51,15 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
 
 
 def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[SourceChange, ...]:
-    """What differs as people write it, by kind and name, with objects that change alike in one entry."""
-    return alike(_changes(_written(base), _written(head), places=_PLACES))
+    """What differs as people write it, by kind and name, with objects that change alike in one entry.
+
+    Bindings that come and go are told of by `binding_changes`, also those that nobody wrote.
+    """
+    return alike(
+        item
+        for item in _changes(_written(base), _written(head), places=_PLACES)
+        if item.kind != "ManagedClusterSetBinding" or item.change is Change.CHANGED
+    )
 
 
 def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[PlacementChange, ...]:
@@ -101,22 +109,30 @@ def _changes(before: _Contents, after: _Contents, *, places: Sequence[str] = ())
 
 
 def _written(fleet: FleetVersion | None) -> _Contents:
-    """The specs by kind and name, with their defaults."""
+    """Labels, annotations and specs by kind and name, with their defaults."""
     if fleet is None:
         return {}
-    found = {
-        ("ScoredApplication", item.metadata.name): item.spec.model_dump(mode="json", by_alias=True)
+    found: dict[tuple[str, str], dict[str, Any]] = {
+        ("ScoredApplication", item.metadata.name): {
+            "metadata": notes(item.metadata),
+            "spec": item.spec.model_dump(mode="json", by_alias=True),
+        }
         for item in fleet.resolved.applications
     }
     for placement in fleet.resolved.placements:
         if isinstance(placement.ranking, ScoredPlacementSpec):
-            name = f"{placement.namespace}/{placement.name}"
-            found["ScoredPlacement", name] = placement.ranking.model_dump(mode="json", by_alias=True)
+            found["ScoredPlacement", f"{placement.namespace}/{placement.name}"] = {
+                "metadata": notes(placement.written.value.metadata),
+                "spec": placement.ranking.model_dump(mode="json", by_alias=True),
+            }
     for document in fleet.resolved.carried:
-        if document["kind"] == "ApplicationSet":
-            metadata = document["metadata"]
-            found["ApplicationSet", f"{metadata['namespace']}/{metadata['name']}"] = document["spec"]
-    return {key: {"spec": spec} for key, spec in found.items()}
+        kind, metadata = document["kind"], document["metadata"]
+        if kind != "Placement":  # shown as it is rendered
+            found[kind, f"{metadata['namespace']}/{metadata['name']}"] = {
+                "metadata": {name: metadata[name] for name in _NOTES if name in metadata},
+                "spec": document["spec"],
+            }
+    return found
 
 
 def _rendered(fleet: FleetVersion | None) -> _Contents:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gitops_dsf.render.platform import scorer as rendered
+from gitops_dsf.repository.model.base import Metadata
 from gitops_dsf.resolve.credentials import Kind, Sent, credentials, in_words, sent, sent_by_hub
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.fleet import FleetVersion
@@ -189,7 +190,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     before, after = base.scorers.get(name) if base else None, head.scorers.get(name)
     shift = shift_of(before, after, base, head)
     ran, runs = shift.ran, shift.runs
-    fields = field_changes(_spec(before, base), _spec(after, head))
+    fields = field_changes(_fields(before, base), _fields(after, head))
     if before is None or after is None:
         # Of a new scorer only what it asks, and where metrics go.
         fields = tuple(field for field in fields if after and field.path.rpartition(".")[2] in _PLACES)
@@ -236,9 +237,21 @@ def credentials_of(item: EffectiveScorer | None, fleet: FleetVersion | None) -> 
     return tuple(found)
 
 
-def _spec(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:
-    """The effective fields as the hub sees them, so that a changed lock counts like an edited scorer."""
-    return {} if item is None or fleet is None else rendered(item, fleet.resolved.repository)["spec"]
+def _fields(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:
+    """The effective fields as the hub sees them, so that a changed lock counts like an edited scorer; and
+    what people wrote into its metadata.
+    """
+    if item is None or fleet is None:
+        return {}
+    return {
+        "metadata": notes(item.declared.value.metadata),
+        **rendered(item, fleet.resolved.repository)["spec"],
+    }
+
+
+def notes(metadata: Metadata) -> dict[str, Any]:
+    """Labels and annotations as people wrote them. Other programs may obey them."""
+    return {"annotations": metadata.annotations, "labels": metadata.labels}
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:

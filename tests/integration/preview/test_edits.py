@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from gitops_dsf.cli.main import main
+from gitops_dsf.hub.names import PLACEMENT_LABEL
 from tests.integration.preview.gitfleet import GitFleet, Run, application, save, scorer, snapshot
 
 
@@ -96,6 +97,94 @@ def test_what_is_not_known_is_refused(fleet: GitFleet, run: Run) -> None:
     run("diff", fleet.path, "--base", "main", "--fail-on", "move", code=1)
     assert "--fail-on: which applications move is unknown: no scores given" in run.err
     run.shown(fleet, "--fail-on", "rescore")
+
+
+FOLLOWER = {
+    "apiVersion": "argoproj.io/v1alpha1",
+    "kind": "ApplicationSet",
+    "metadata": {"name": "by-hand"},
+    "spec": {
+        "generators": [
+            {
+                "clusterDecisionResource": {
+                    "configMapRef": "gitops-dsf-placement-decisions",
+                    "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "guestbook"}},
+                }
+            }
+        ],
+        "template": {
+            "metadata": {"name": "by-hand-{{name}}"},
+            "spec": {
+                "project": "team",
+                "source": {"repoURL": "https://git.example.com/a.git", "path": "."},
+                "destination": {"name": "{{name}}", "namespace": "by-hand"},
+            },
+        },
+        "syncPolicy": {"applicationsSync": "create-update"},
+    },
+}
+SHARED = {
+    "apiVersion": "gitops-dsf.io/v1alpha1",
+    "kind": "ScoredPlacement",
+    "metadata": {"name": "shared"},
+    "spec": {"scores": [{"scorer": "cpu"}], "placement": {"numberOfClusters": 1}},
+}
+BINDING = {
+    "apiVersion": "cluster.open-cluster-management.io/v1beta2",
+    "kind": "ManagedClusterSetBinding",
+    "metadata": {"name": "default"},
+    "spec": {"clusterSet": "default"},
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "item", "name"),
+    [
+        ("apps/guestbook.yaml", application("guestbook"), "ScoredApplication **`guestbook`**"),
+        ("apps/by-hand.yaml", FOLLOWER, "ApplicationSet **`argocd/by-hand`**"),
+        ("apps/shared.yaml", SHARED, "ScoredPlacement **`argocd/shared`**"),
+        ("apps/binding.yaml", BINDING, "ManagedClusterSetBinding **`argocd/default`**"),
+        ("scorers/cpu.yaml", scorer("cpu"), "**`cpu`**"),
+    ],
+)
+def test_changed_labels_and_annotations_are_shown(
+    fleet: GitFleet, run: Run, file: str, item: dict[str, Any], name: str
+) -> None:
+    """Other programs may obey them, and nothing else about the object says so."""
+
+    def noted(value: str) -> dict[str, Any]:
+        notes = {
+            "annotations": {"example.com/owner": value, "example.com/same": "a"},
+            "labels": {"tier": value},
+        }
+        return {**item, "metadata": {**item["metadata"], **notes}}
+
+    fleet.write(file, noted("one"))
+    fleet.commit("noted")
+    fleet.write(file, noted("two"))
+    text = run.shown(fleet)
+    begin = text.index(f"{name} changed\n")
+    assert text[begin:].startswith(
+        f"{name} changed\n\n- `metadata.annotations.example.com/owner`: `one` → `two`\n"
+        "- `metadata.labels.tier`: `one` → `two`\n"
+    )
+    assert "- `metadata.annotations.example.com/owner`: `one` → `two`" in run.shown(fleet, "-o", "markdown")
+    changed = [
+        (field["path"], field["before"], field["after"])
+        for group in ("sources", "scorers")
+        for change in run.compared(fleet)[group]
+        for field in change["fields"]
+    ]
+    assert changed == [
+        ("metadata.annotations.example.com/owner", "one", "two"),
+        ("metadata.labels.tier", "one", "two"),
+    ]
+
+
+def test_a_binding_that_comes_is_told_once(fleet: GitFleet, run: Run) -> None:
+    fleet.write("apps/binding.yaml", BINDING)
+    text = run.shown(fleet)
+    assert text.count("ManagedClusterSetBinding") == 1, text
 
 
 ADMIN = "rendered/platform/admin.yaml"
