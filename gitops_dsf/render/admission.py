@@ -97,11 +97,19 @@ def application_policy(settings: ArgoCd, applications: Sequence[Object]) -> Iter
         project=_text(settings.project),
         works_project=_text(settings.works_project),
         projects=_text(settings.platform_projects),
+        names=_text([item["metadata"]["name"] for item in applications]),
         paths=_text({item["metadata"]["name"]: item["spec"]["source"]["path"] for item in applications}),
+        owned=_generated("object"),
+        was_owned=_generated("oldObject"),
         url=_text(sources[0]["repoURL"]),
         branch=_text(sources[0]["targetRevision"]),
     )
     yield from _in_force(policy)
+
+
+def _generated(item: str) -> str:
+    """CEL: whether an ApplicationSet generated or took over the Application."""
+    return f'{item}.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "ApplicationSet")'
 
 
 def _text(value: object) -> str:

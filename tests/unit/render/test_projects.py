@@ -154,9 +154,11 @@ def test_the_policy_knows_every_application_and_no_other(tmp_path: Path) -> None
         "gitops-dsf-reconciler": "fleets/eu/rendered/reconciler",
     }
     conditions = {item["name"]: item["expression"] for item in policy["matchConditions"]}
-    assert conditions["in-a-project-of-the-platform"] == (
-        'object.spec.?project.orValue("") in ["fleet","fleet-works"]'
+    assert conditions["of-the-platform"].startswith(
+        'object.spec.?project.orValue("") in ["fleet","fleet-works"] ||'
     )
+    names = conditions["of-the-platform"].partition(" || ")[2].partition(" in ")[2]
+    assert set(json.loads(names)) == set(json.loads(paths.partition("[?")[0]))
     [_, ours] = policy["validations"]
     for value in ('"https://git.example.com/fleet.git"', '"live"'):
         assert f'orValue("") == {value}' in ours["expression"]
