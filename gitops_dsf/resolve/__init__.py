@@ -14,6 +14,7 @@ from gitops_dsf.repository.model.foreign import ManagedCluster, ManagedClusterSe
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.resolve import rules
 from gitops_dsf.resolve.context import CLUSTERS, NEEDS, SETTINGS, Context, Rule, context_of
+from gitops_dsf.resolve.hub_writes import writes_per_second
 from gitops_dsf.resolve.rankings import ResolvedPlacement, resolve_ranking
 from gitops_dsf.resolve.rules.selectors import invalid_selectors
 from gitops_dsf.resolve.rules.templates import ClusterParameters, cluster_parameters
@@ -59,14 +60,8 @@ class Resolved:
 
     @property
     def hub_writes_per_second(self) -> float:
-        """Writes per second by which agents and hub scorer refresh all scores. A published score is written
-        at half of its TTL even if it does not change.
-
-        Changed scores add at most one write per publish.minIntervalSeconds. Their number is not known from
-        files.
-        """
-        publishing = (each for each in self.scorers if each.spec.score_destination == "AddOnPlacementScore")
-        return sum(len(self.runs_on[each.name]) / max(each.ttl_seconds / 2, 1) for each in publishing)
+        """Writes per second by which agents and hub scorer refresh all scores."""
+        return writes_per_second(self.scorers, self.runs_on)
 
 
 def resolve(declared: Declared, *, locks_are_final: bool = False) -> tuple[Resolved | None, list[Diagnostic]]:

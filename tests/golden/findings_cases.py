@@ -1271,6 +1271,52 @@ def _generated() -> Iterator[tuple[str, Documents]]:
         yield f"{name} on {joined}", {"clusters": cluster(f"'{joined}'"), "apps": apps}
 
 
+def _silent() -> Iterator[tuple[str, Documents]]:
+    """What is no mistake of form, and nobody would want."""
+    for points in (90, 100, 1000):
+        yield f"stickiness {points} of 99", {"apps": f"{APP}  stickiness: {points}\n"}
+        shared = SHARED.replace("spec: {", f"spec: {{stickiness: {points}, ")
+        yield f"stickiness {points} of 99 of a ScoredPlacement", {"apps": shared}
+        narrow = ranged(30, 10)
+        yield f"stickiness {points} of 20", {"apps": f"{APP}  stickiness: {points}\n", "scorers": narrow}
+    for weight in (1, 2):
+        steady = (
+            f"{{scoreCoordinate: {{type: BuiltIn, builtIn: Steady}}, weight: 1}}, {add_on(weight=weight)}"
+        )
+        policies = f"prioritizerPolicy: {{mode: Exact, configurations: [{steady}]}}"
+        yield (
+            f"Steady against a score of weight {weight}",
+            {"apps": placement(f"{{numberOfClusters: 1, {policies}}}")},
+        )
+    later = settings("allowUnmatchedSelectors: true")
+    for number in (1, 2):
+        apps = app("numberOfClusters: 1", f"numberOfClusters: {number}")
+        yield f"{number} of 1 cluster", {"apps": apps}
+        yield f"{number} of 1 cluster, others later", {"apps": apps, "settings": later}
+        yield (
+            f"{number} of 1 cluster of a Placement",
+            {"apps": placement(f"{{numberOfClusters: {number}, clusterSets: [global]}}")},
+        )
+    again = app("{name: web}", "{name: again}")
+    yield "two applications with the same objects", {"apps": both(APP, again)}
+    yield (
+        "two applications in two namespaces",
+        {"apps": both(APP, again.replace("Namespace: web", "Namespace: b"))},
+    )
+    for ttl in (60, 120):
+        scorers = both(
+            *(
+                second(
+                    below(f"scoreTTLSeconds: {ttl}").replace("interval: 60", "interval: 20"),
+                    f"s{n}",
+                    f"s{n}_score",
+                )
+                for n in range(30)
+            )
+        )
+        yield f"30 scores on 202 clusters with scoreTTLSeconds {ttl}", {"scorers": scorers, "clusters": MANY}
+
+
 def _texts() -> Iterator[tuple[str, Documents]]:
     yield "a quote that is not closed", {"scorers": SCORER.replace("description: d", 'description: "d')}
     for query in ("ratee(up[5m])", "holt_winters(up[1h], 0.5, 0.5)", "range_median(up[1h])"):

@@ -55,7 +55,7 @@ def applications_have_one_maker(context: Context) -> Iterator[Diagnostic]:
     (applicationset/controllers/applicationset_controller.go of 3.1 to 3.4, SetControllerReference).
     """
     by_suffix: dict[str, list[Generated]] = defaultdict(list)
-    for made in _all(context):
+    for made in generated(context):
         by_suffix[made.suffix].append(made)
     for alike in by_suffix.values():
         yield from _same_prefix(alike)
@@ -69,7 +69,7 @@ def applications_of_the_tree_stay_ours(context: Context) -> Iterator[Diagnostic]
     The Applications of rendered/argocd have no owner. A set that generates the name of one replaces what Argo
     CD applies of the fleet repository.
     """
-    for made in _all(context):
+    for made in generated(context):
         if not (made.prefix.startswith(_OWN_PREFIX) or _OWN_PREFIX.startswith(made.prefix)):
             continue
         if name := min(filter(OWN_APPLICATION.fullmatch, map(made.on, made.clusters)), default=None):
@@ -100,7 +100,7 @@ def _taken_over(name: str, taken: str, position: Position) -> Diagnostic:
     return codes.OWN_APPLICATION.at(position, message, "choose another name")
 
 
-def _all(context: Context) -> list[Generated]:
+def generated(context: Context) -> list[Generated]:
     """The Applications of all sets, in order of their files."""
     return sorted((*_of_scored(context), *_of_copied(context)), key=lambda made: made.item.position)
 

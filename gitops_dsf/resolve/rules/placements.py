@@ -17,7 +17,7 @@ from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.context import Context, needs
-from gitops_dsf.resolve.rules.rankings import how_zero_wins, resources_ranked_by
+from gitops_dsf.resolve.rules.rankings import how_zero_wins, resources_ranked_by, width
 from gitops_dsf.resolve.rules.selectors import invalid, misfits
 from gitops_dsf.wording import did_you_mean, shortened
 
@@ -55,6 +55,7 @@ def placements_work(context: Context) -> Iterator[Diagnostic]:
             yield from _refused(item)
             yield from _implicit(item.document)
             yield from _rankings(item.document)
+            yield from _steady_for_ever(context, item)
 
 
 @needs("DynamicScorer")
@@ -223,6 +224,30 @@ def _rankings(document: Document) -> Iterator[Diagnostic]:
         position = document.key_at((*_POLICY, "configurations"))
         message = "without Steady a workload moves as soon as another cluster is one point better"
         yield codes.NO_STEADY.at(position, message, "add the BuiltIn prioritizer Steady with a weight")
+
+
+def _steady_for_ever(context: Context, item: Item[RawPlacement]) -> Iterator[Diagnostic]:
+    """A weight of Steady that everything else together cannot overcome.
+
+    A score that no scorer here publishes, and every built-in prioritizer, can differ by 200 points.
+    """
+    if item.value.spec.get("numberOfClusters") is None:
+        return
+    widths = {scorer.resource_name: width(scorer) for scorer in context.scorers.values()}
+    steady, lead = 0, 0
+    for result in _verdict(item.value.spec).prioritizers:
+        if result.prioritizer.built_in == "Steady":
+            steady = 100 * result.weight
+        else:
+            lead += abs(result.weight) * widths.get(result.prioritizer.resource, 200)
+    if steady > lead > 0:
+        position = item.document.key_at(_POLICY)
+        message = (
+            f"Steady gives {steady} points to the clusters that are chosen, and all other prioritizers"
+            f" together can differ by {lead}: the decision never changes by scores"
+        )
+        hint = "lower the weight of Steady, or raise the weights of the scores"
+        yield codes.UNREACHABLE_STICKINESS.at(position, message, hint)
 
 
 class CelMistake(NamedTuple):

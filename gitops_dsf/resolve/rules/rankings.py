@@ -12,6 +12,7 @@ from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.rankings import (
     choose,
+    expressible,
     hold_weights,
     is_paced,
     nearest,
@@ -61,6 +62,36 @@ def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
         message = f"a stickiness of {spec.stickiness} points cannot be expressed with these weights"
         message = f"{message} (OCM allows whole numbers up to 10)"
         yield codes.STICKINESS.at(item.at("spec", "stickiness"), message, hint)
+
+
+def stickiness_can_be_overcome(context: Context) -> Iterator[Diagnostic]:
+    """A stickiness above the largest lead that the scores allow keeps an application where it is first.
+
+    Where every eligible cluster is chosen, scores move nothing anyway.
+    """
+    for item in context.declared.rankings:
+        spec = item.value.spec
+        weights = [score.weight for score in spec.scores]
+        known = [context.scorers[score.scorer] for score in spec.scores if score.scorer in context.scorers]
+        if spec.placement.number_of_clusters is None or len(known) < len(weights) or not any(weights):
+            continue
+        lead = reach(weights, [width(scorer) for scorer in known]) / sum(map(abs, weights))
+        if spec.stickiness <= lead:
+            continue
+        message = (
+            f"the scores of two clusters differ by at most {lead:g}, so no cluster ever leads by"
+            f" {spec.stickiness} points: the application stays where it is first"
+        )
+        possible = max(value for value in expressible(weights) if value <= lead)
+        wider = "give the scorers a scoreRange with outputs further apart"
+        hint = f"write {possible} or less, or {wider}" if possible else wider
+        yield codes.UNREACHABLE_STICKINESS.at(item.at("spec", "stickiness"), message, hint)
+
+
+def width(scorer: EffectiveScorer) -> int:
+    """By how many points the scores of two clusters can differ that both have one."""
+    low, high = scorer.published
+    return high - low
 
 
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.placements import PAGE_CLUSTERS
@@ -70,6 +70,38 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
             message = f"no cluster of the inventory is eligible for {item.name}"
             hint = f"correct the labels or the sets{IF_MEANT[context.unmatched]}"
             yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, hint, severity=context.unmatched)
+
+
+@needs(CLUSTERS, "FleetRepository", "ManagedCluster", "ManagedClusterSet")
+def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
+    """Where more clusters are wanted than are eligible, all of them are chosen, whatever their scores are."""
+    for item in context.declared.rankings:
+        number = item.value.spec.placement.number_of_clusters
+        if number is not None:
+            position = item.at("spec", "placement", "numberOfClusters")
+            yield from _too_few(context, item.name, number, eligible(context, item), position)
+    for placement in context.declared.placements:
+        written, clusters = placement.value.spec.get("numberOfClusters"), choosable(context, placement)
+        if isinstance(written, int) and clusters is not None:
+            position = placement.at("spec", "numberOfClusters")
+            yield from _too_few(context, placement.name, written, clusters, position)
+
+
+def _too_few(
+    context: Context, name: str, number: int, clusters: frozenset[str], position: Position
+) -> Iterator[Diagnostic]:
+    """Nothing is said where no cluster is eligible: another rule does."""
+    if 0 < len(clusters) < number:
+        can = "1 cluster" if len(clusters) == 1 else f"{len(clusters)} clusters"
+        message = (
+            f"{name} asks for {number} clusters, and {can} of the inventory can be chosen: it runs on all of"
+            " them, whatever their scores are"
+        )
+        most = "1" if len(clusters) == 1 else f"{len(clusters)} or less"
+        hint = f"write {most}, or let more clusters be eligible"
+        # Clusters that join later are expected where the settings say so.
+        severity = Severity.NOTICE if context.settings.allow_unmatched_selectors else None
+        yield codes.TOO_FEW_CLUSTERS.at(position, message, hint, severity=severity)
 
 
 @needs("ManagedClusterSet")
