@@ -24,6 +24,10 @@ ARGOCD: Final = "github.com/argoproj/argo-cd/v3"
 ENGINE: Final = "github.com/argoproj/argo-cd/gitops-engine/v3"
 SPRIG: Final = "github.com/Masterminds/sprig/v3"
 OCM_API: Final = "open-cluster-management.io/api"
+CLUSTERS: Final = "cluster/v1/0000_00_clusters.open-cluster-management.io_managedclusters.crd.yaml"
+CLUSTER_SETS: Final = (
+    "cluster/v1beta2/0000_00_clusters.open-cluster-management.io_managedclustersets.crd.yaml"
+)
 PLACEMENTS: Final = "cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml"
 TARGET: Final = Path("gitops_dsf/argocd/api.json")
 _KEPT: Final = (
@@ -72,9 +76,23 @@ def spec_of(crd: Path) -> dict[str, Any]:
 
 
 def _spec(crd: Path) -> dict[str, Any]:
-    [version] = yaml.safe_load(crd.read_text(encoding="utf-8"))["spec"]["versions"]
-    found: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    found: dict[str, Any] = _properties(crd)["spec"]
     return found
+
+
+def _properties(crd: Path) -> dict[str, Any]:
+    versions = yaml.safe_load(crd.read_text(encoding="utf-8"))["spec"]["versions"]
+    [stored] = [version for version in versions if version["storage"]]
+    found: dict[str, Any] = stored["schema"]["openAPIV3Schema"]["properties"]
+    return found
+
+
+def inventory_of(crd: Path) -> dict[str, Any]:
+    """The structural schema of an object of a CRD, without its metadata."""
+    properties = _properties(crd)
+    return _kept(
+        {"type": "object", "properties": {name: properties[name] for name in ("spec", "status")}}, None
+    )
 
 
 class GoTypes:
@@ -208,6 +226,8 @@ def content(go: str = "go") -> str:
         "applicationSet": application_set,
         "definitions": {name: json.loads(text) for text, name in definitions.items()},
         "placement": placement,
+        "managedCluster": inventory_of(ocm / CLUSTERS),
+        "managedClusterSet": inventory_of(ocm / CLUSTER_SETS),
     }
     lines = (f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}" for name, part in parts.items())
     return "{" + ",\n".join(lines) + "}\n"

@@ -58,6 +58,12 @@ def placement_spec() -> Schema:
     return found
 
 
+def inventory(kind: str) -> Schema:
+    """The schema of a ManagedCluster or a ManagedClusterSet, without its metadata."""
+    found: Schema = api()[f"{kind[0].lower()}{kind[1:]}"]
+    return found
+
+
 def part(*names: str) -> Schema:
     """The schema of a field below `spec` of an ApplicationSet; `[]` stands for the items of a list."""
     found = application_set_spec()
