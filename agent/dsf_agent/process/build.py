@@ -68,6 +68,7 @@ class Adapters:
             self.publisher = Publisher(store_of=store_of, wall=published)
             self.pruner = Pruner(
                 store_of=store_of,
+                under_way=self.publisher.under_way,
                 wall=published,
                 own=own,
                 metrics=self.metrics,

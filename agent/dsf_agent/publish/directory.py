@@ -32,12 +32,23 @@ class DirectoryStore:
         self._locks: dict[str, threading.Lock] = {}
         """By object name. A cancelled write goes on in its thread, and must not end after the next one."""
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        needed: Callable[[], bool] = lambda: True,
+    ) -> bool:
+        if not needed():
+            return False
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         await asyncio.to_thread(
             self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)
         )
+        return True
 
     async def names(self) -> frozenset[str]:
         return frozenset(stored.name for stored in await self.list_owned(values=False))

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -41,6 +41,10 @@ class _SeenVersion:
     changed: bool
 
 
+class _NotNeeded(Exception):  # noqa: N818 - a state, not a mistake
+    """Nobody needs the object any more, so it is not created."""
+
+
 class HubStore:
     """Creates an object, then applies its status, which a create drops. An apply removes only items that the
     same manager applied, so those of another program are taken over before the first apply.
@@ -63,7 +67,30 @@ class HubStore:
         self._to_claim: set[str] = set()
         """Objects with the label of the hub scorer, for an agent; those without it, for the hub scorer."""
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        needed: Callable[[], bool] = lambda: True,
+    ) -> bool:
+        try:
+            await self._write(name, scorer=scorer, values=values, valid_until=valid_until, needed=needed)
+        except _NotNeeded:
+            return False
+        return True
+
+    async def _write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        needed: Callable[[], bool],
+    ) -> None:
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         encode = partial(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
         # In a thread if there are many items: it takes long for tens of thousands.
@@ -73,7 +100,7 @@ class HubStore:
             many = f"{len(values)} items make an object of {size} bytes, the limit is {MAX_OBJECT_BYTES}"
             msg = f"{many}; use a coarser scoreDimensionFormat"
             raise AgentError(msg, reason=Reason.TOO_LARGE)
-        if name not in self._exclusive and not await self._create(name, labels=labels):
+        if name not in self._exclusive and not await self._create(name, labels=labels, needed=needed):
             await self._take_over(name, scorer=scorer)
         if name in self._to_claim:
             # From now on the hub's admission policies refuse the other one.
@@ -82,7 +109,7 @@ class HubStore:
             before = "its agent" if self._hub_scorer else "the hub scorer"
             log.info("took over %s from %s", name, before, extra={"scorer": scorer, "object": name})
         try:
-            written = await self._apply(name, body, labels=labels)
+            written = await self._apply(name, body, labels=labels, needed=needed)
             # Items of another program stay if their names differ from ours.
             complete = written.exclusive and len(written.status.scores) == len(values)
         except AgentError as error:
@@ -96,7 +123,7 @@ class HubStore:
             if not complete:
                 await self._take_over(name, scorer=scorer, leftovers=True)
         if not complete:
-            written = await self._apply(name, body, labels=labels)
+            written = await self._apply(name, body, labels=labels, needed=needed)
         if not labels.items() <= written.metadata.labels.items():
             await self._label(name, labels=labels)
 
@@ -147,8 +174,11 @@ class HubStore:
         else:
             self._exclusive.discard(name)
 
-    async def _create(self, name: str, *, labels: Mapping[str, str]) -> bool:
+    async def _create(self, name: str, *, labels: Mapping[str, str], needed: Callable[[], bool]) -> bool:
         """Returns False if the object exists: another program created it in the meantime."""
+        if not needed():
+            # The scorer was removed while an earlier request was under way, and the object was deleted.
+            raise _NotNeeded
         body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         try:
             await self._server.call("POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body)
@@ -210,14 +240,16 @@ class HubStore:
         )
         raise AgentError(msg, reason=Reason.CONFLICT)
 
-    async def _apply(self, name: str, body: bytes, *, labels: Mapping[str, str]) -> HubObject:
+    async def _apply(
+        self, name: str, body: bytes, *, labels: Mapping[str, str], needed: Callable[[], bool]
+    ) -> HubObject:
         """Applies the status. Creates the object if it does not exist."""
         try:
             return await self._apply_status(name, body)
         except AgentError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
-        await self._create(name, labels=labels)
+        await self._create(name, labels=labels, needed=needed)
         return await self._apply_status(name, body)
 
     async def _apply_status(self, name: str, body: bytes) -> HubObject:

@@ -8,7 +8,7 @@ import asyncio
 import heapq
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -132,6 +132,12 @@ class Publisher:
         due = entry.due is not None and entry.due <= self.wall()
         return self._is_written(entry) or (due and not entry.failures)
 
+    def under_way(self) -> Collection[tuple[str, str]]:
+        """The cluster and the name of each object that is being written now. The pruner must not delete it:
+        the rest of the write would create it again, or fail.
+        """
+        return self._writing.keys()
+
     def _is_written(self, entry: _Entry) -> bool:
         return self._writing.get((entry.cluster, entry.publication.name)) is entry
 
@@ -147,8 +153,8 @@ class Publisher:
                 continue
             self._writing[key] = entry
             try:
-                await self._step(entry)
-                self._failures = 0
+                if await self._step(entry):
+                    self._failures = 0
             except AgentError as error:
                 self._failed(entry, error)
             except Exception as error:
@@ -174,36 +180,46 @@ class Publisher:
             self._news.clear()
             await happens_within(self._news, seconds=delay)
 
-    async def _step(self, entry: _Entry) -> None:
-        """Writes a score if its write is due, and plans the next step."""
+    async def _step(self, entry: _Entry) -> bool:
+        """Writes a score if its write is due, and plans the next step. Returns whether the hub answered: a
+        step that sends nothing does not show that a hub that was away is back.
+        """
         if entry.wanted is None:
-            return
-        if not entry.known:
-            await self._read(entry.cluster)
+            return False
+        answered = not entry.known and await self._read(entry.cluster)
         publication = entry.publication
         if entry.wanted is None:
-            return
+            return answered
         now = self.wall()
         if decided(entry.wanted, entry.published, rule=entry.rule, now=now).at > now:
             # A write that failed before has taken effect without an answer.
             self._recovered(entry)
-            return
+            return answered
         await self._turn()
         wanted = entry.wanted
         if wanted is None:
-            return
+            return answered
         with publication.metrics.stage("publish"):
             now = self.wall()
             valid_until = now + entry.rule.ttl
-            await self.store_of(entry.cluster).write(
-                publication.name, scorer=publication.scorer.name, values=wanted, valid_until=valid_until
+            written = await self.store_of(entry.cluster).write(
+                publication.name,
+                scorer=publication.scorer.name,
+                values=wanted,
+                valid_until=valid_until,
+                needed=lambda: entry.wanted is not None,
             )
+        if not written:
+            # The object went, and its scorer has no scores now. It is read again before the next write.
+            entry.known = False
+            return True
         entry.published = Published(values=wanted, written=now, valid_until=valid_until)
         publication.count("written")
         level = logging.INFO if len(self._by_cluster) == 1 else logging.DEBUG
         extra = {"scorer": publication.scorer.name, "object": publication.name}
         log.log(level, "published %d scores of %s", len(wanted), entry.cluster, extra=extra)
         self._recovered(entry)
+        return True
 
     @staticmethod
     def _recovered(entry: _Entry) -> None:
@@ -229,18 +245,21 @@ class Publisher:
         if at > now:
             await asyncio.sleep(at - now)
 
-    async def _read(self, cluster: str) -> None:
-        """Reads what the hub has of a cluster, so that a restart does not make the fleet write again."""
+    async def _read(self, cluster: str) -> bool:
+        """Reads what the hub has of a cluster, so that a restart does not make the fleet write again. Returns
+        whether it asked: of several scorers of a cluster one does.
+        """
         async with self._reading.setdefault(cluster, asyncio.Lock()):
             entries = self._by_cluster.get(cluster, {})
             if all(entry.known for entry in entries.values()):
-                return
+                return False
             stored = {one.name: one for one in await self.store_of(cluster).list_owned()}
             for name, entry in entries.items():
                 if not entry.known:
                     entry.published = published_by(stored.get(name), rule=entry.rule)
                     entry.known = True
         self._reading.pop(cluster, None)
+        return True
 
     async def _audit(self) -> None:
         """Lists the objects of one cluster after another. What another program deleted is written again."""

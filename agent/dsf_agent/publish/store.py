@@ -1,7 +1,7 @@
 """AddOnPlacementScores: the interface of stores, the fields that the agent uses, the items' owners."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -39,8 +39,20 @@ class Stored:
 class ScoreStore(Protocol):
     """All methods raise AgentError. Times are Unix seconds of the store's clock."""
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        """Makes the object hold exactly these items. Raises CONFLICT while another program writes it."""
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        needed: Callable[[], bool] = lambda: True,
+    ) -> bool:
+        """Makes the object hold exactly these items. Raises CONFLICT while another program writes it.
+
+        ``needed`` is asked before an object is created, because the scorer may be removed while this waits
+        for the hub: then its object was deleted on purpose. Returns whether the object holds the items now.
+        """
         ...
 
     async def names(self) -> frozenset[str]:

@@ -159,3 +159,80 @@ async def test_the_file_of_the_last_scorer_is_deleted_too(place: Place) -> None:
         file.write_text(text.replace(stamp, "2026-01-01T00:00:00Z"))
         async with place.agent():
             await until(lambda: not file.exists(), what="it has expired")
+
+
+async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(place: Place) -> None:
+    """The file changes while the hub is slow. The score is deleted once, after that write has ended."""
+    hub, slow = ScoreHub(), asyncio.Event()
+    slow.set()
+    holds = 0
+
+    async def arrives(word: str) -> None:
+        nonlocal holds
+        if word == f"PATCH {SCORES}" and not slow.is_set():
+            holds += 1
+            await slow.wait()
+
+    hub.arrives = arrives
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+        mem = entry("mem", scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=60)
+        place.put(mem, entry("cpu", scoring=f"{scoring.url}/unused", scoringInterval=3600))
+        async with place.agent(hub=server):
+            await until(lambda: hub.values("mem-score") and hub.values("cpu-score"), what="published")
+            slow.clear()
+            await until(lambda: holds == 1, what="a renewal is under way")
+            place.put(entry("cpu", scoring=f"{scoring.url}/unused", scoringInterval=3600))
+            await asyncio.sleep(5)
+            slow.set()
+            await until(lambda: ("c1", "mem-score") not in hub.scores, what="it is deleted")
+            await asyncio.sleep(900)
+    assert set(hub.scores) == {("c1", "cpu-score")}
+    mine = [word for word in hub.writes if "mem-score" in word]
+    assert mine.count("DELETE AddOnPlacementScore mem-score") == 1
+    assert mine[-1] == "DELETE AddOnPlacementScore mem-score"
+    assert mine.count("POST AddOnPlacementScore mem-score") == 1
+
+
+async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_later(place: Place) -> None:
+    """The API server may finish a request long after the agent has closed the connection."""
+    hub, slow = ScoreHub(), asyncio.Event()
+    created = False
+
+    async def arrives(word: str) -> None:
+        nonlocal created
+        if word == f"POST {SCORES}":
+            created = True
+            await slow.wait()
+
+    async with hub as server, HttpFake(Scoring(7.0)) as scoring:
+        cpu, mem = (entry(one, scoring=scoring.url, scoringInterval=1) for one in ("cpu", "mem"))
+        place.put(cpu)
+        async with place.agent(hub=server):
+            await until(lambda: hub.values("cpu-score"), what="published")
+            hub.arrives = arrives
+            place.put(cpu, mem)
+            await until(lambda: created, what="the object is being created")
+            place.put(cpu)
+            # The request ends after 10 s, and the pruner has looked.
+            await asyncio.sleep(60)
+            assert ("c1", "mem-score") not in hub.scores
+            slow.set()
+            await until(lambda: ("c1", "mem-score") in hub.scores, what="it arrives")
+            await until(
+                lambda: ("c1", "mem-score") not in hub.scores, what="the next look deletes it", seconds=400
+            )
+            await asyncio.sleep(1)
+            writes, looks = len(hub.writes), _lists(hub)
+            await asyncio.sleep(3600)
+    assert set(hub.scores) == {("c1", "cpu-score")}
+    assert not any("mem" in word for word in hub.writes[writes:])
+    # One more look after the deletion. The publisher's audit asks for a table, which is not counted.
+    assert _lists(hub) - looks == 1
+
+
+def _lists(hub: ScoreHub) -> int:
+    """How often the objects of the agent were listed with their content."""
+    return sum(
+        seen.method == "GET" and seen.path.endswith(f"/{SCORES}") and "Table" not in seen.headers["accept"]
+        for seen in hub.seen
+    )

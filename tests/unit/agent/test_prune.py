@@ -41,6 +41,8 @@ class Store:
         self.faults: Iterator[Exception] = iter(())
         self.refusals: dict[str, Reason] = {}
         """Objects whose deletion fails, by name."""
+        self.under_way: set[tuple[str, str]] = set()
+        """Objects that are being written, by cluster and name."""
 
     @property
     def elapsed(self) -> float:
@@ -77,6 +79,7 @@ def _middle_of_range(monkeypatch: pytest.MonkeyPatch) -> None:
 def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
     pruner = Pruner(
         store_of=store.of,
+        under_way=lambda: store.under_way,
         wall=store.wall,
         own="c1",
         metrics=metrics or Metrics(cluster="c1"),
@@ -96,12 +99,12 @@ MINUTE = DELAY * 6
 @pytest.mark.parametrize(
     ("names", "valid_for", "steps", "deletions", "looks"),
     [
-        (["cpu", "gone"], None, [(CPU, 1000)], {"gone": DELAY}, 1),
+        (["cpu", "gone"], None, [(CPU, 1000)], {"gone": DELAY}, 2),
         (["gone"], None, [*[(CPU, 8)] * 4, (CPU, 18)], {"gone": 4 * 8 + DELAY}, 1),
-        (["cpu"], None, [*[(CPU, 1), (EMPTY, MINUTE - 1)] * 5, (CPU, 1000)], {}, 1),
+        (["cpu"], None, [*[(CPU, 1), (EMPTY, MINUTE - 1)] * 5, (CPU, 1000)], {}, 2),
         (["gone"], None, [(None, 1000), (BROKEN, 1000)], {}, 0),
-        (["cpu", "other"], None, [(CPU, 0), (EMPTY, 1000)], {"cpu": MINUTE}, 1),
-        (["old"], 500, [(EMPTY, 1000)], {"old": MINUTE + 2 * RECHECK_SECONDS}, 3),
+        (["cpu", "other"], None, [(CPU, 0), (EMPTY, 1000)], {"cpu": MINUTE}, 2),
+        (["old"], 500, [(EMPTY, 1000)], {"old": MINUTE + 2 * RECHECK_SECONDS}, 4),
     ],
     ids=["unnamed", "changes", "empty for a moment", "broken", "empty for long", "expired later"],
 )
@@ -114,7 +117,8 @@ async def test_what_a_file_deletes_and_when(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Each change restarts the delay, which is a minute for an empty file by default, as the docs say. It
-    deletes at once what a file of this process named, and what has expired. To wait is no failure.
+    deletes at once what a file of this process named, and what has expired. To wait is no failure. Five
+    minutes later, and after each deletion, it looks once more.
     """
     store = Store(*names, valid_for=valid_for)
     with pruning(store) as pruner:
@@ -179,7 +183,7 @@ async def test_failures_are_logged_and_retried_with_growing_pauses(
         pruner.set(CPU)
         await asyncio.sleep(2000)
     pauses = [after - before for before, after in zip(store.looks, store.looks[1:], strict=False)]
-    assert pauses == pytest.approx([5, 10, 20, 40, 80, 160, 300, 300], abs=0.1)
+    assert pauses == pytest.approx([5, 10, 20, 40, 80, 160, 300, 300, 300], abs=0.1)
     assert set(store.deletions) == {"gone-score"}
     reason = Reason.UNREACHABLE if isinstance(fault, AgentError) else Reason.INTERNAL
     assert [record.__dict__["reason"] for record in caplog.records] == [reason.value] * 8
@@ -232,3 +236,64 @@ async def test_a_file_that_comes_during_deletions_is_asked_before_the_next_one()
         await asyncio.sleep(DELAY * 3)
     assert set(store.deletions) == {"memory"}
     assert set(store.objects) == {"cpu", "disk"}
+
+
+async def test_an_object_that_is_being_written_is_deleted_after_its_write() -> None:
+    """Listed or not: one that is being created is not listed yet, and must go as well."""
+    store = Store("old-score")
+    store.under_way = {("c1", "old-score"), ("c1", "cpu")}
+    with pruning(store) as pruner:
+        pruner.set(CPU)
+        await asyncio.sleep(DELAY + 3)
+        assert store.deletions == {}
+        store.under_way = {("c1", "new-score"), ("c1", "cpu")}
+        await asyncio.sleep(5)
+        assert store.deletions == {"old-score": pytest.approx(15, abs=0.1)}
+        store.objects["new-score"] = Stored(name="new-score", values={}, valid_until=None, labels={})
+        store.under_way = {("c1", "cpu")}
+        await asyncio.sleep(5)
+        assert store.deletions["new-score"] == pytest.approx(20, abs=0.1)
+
+
+async def test_a_wanted_score_that_is_being_written_delays_nothing() -> None:
+    store = Store("cpu", "gone")
+    store.under_way = {("c1", "cpu")}
+    with pruning(store) as pruner:
+        pruner.set(CPU)
+        await asyncio.sleep(1000)
+    assert store.deletions == {"gone": pytest.approx(DELAY, abs=0.1)}
+    assert len(store.looks) == 2
+
+
+async def test_names_of_scores_that_are_gone_are_forgotten() -> None:
+    """Scorers come and go for months: what is remembered does not grow with their number."""
+    store = Store()
+    with pruning(store) as pruner:
+        for number in range(50):
+            one = (
+                b'[{"name": "s", "scoreName": "s%d", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'
+            )
+            pruner.set(parse(one % number))
+            await asyncio.sleep(1000)
+        assert pruner._named == {"s49"}
+        store.objects["s49"] = Stored(name="s49", values={}, valid_until=None, labels={})
+        pruner.set(EMPTY)
+        await asyncio.sleep(100)
+        assert not store.objects, "what the last file named is deleted at once"
+
+
+async def test_a_file_that_comes_during_a_look_makes_it_forget_nothing() -> None:
+    class Slow(Store):
+        async def list_owned(self, *, values: bool) -> list[Stored]:
+            found = await super().list_owned(values=values)
+            await asyncio.sleep(5)
+            return found
+
+    store = Slow("cpu")
+    with pruning(store) as pruner:
+        pruner.set(CPU)
+        await asyncio.sleep(DELAY + 5 + RECHECK_SECONDS + 2)
+        assert len(store.looks) == 2, "the last look is under way"
+        pruner.set(EMPTY)
+        await asyncio.sleep(MINUTE + 10)
+    assert set(store.deletions) == {"cpu"}

@@ -1,7 +1,7 @@
 """What a process writes over hours, in order. In virtual time, with stores in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import pairwise
@@ -59,7 +59,16 @@ class Store:
     def __init__(self, hub: Hub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        needed: Callable[[], bool] = lambda: True,
+    ) -> bool:
+        assert needed()
         self._hub.attempts.append((self._hub.elapsed, self._cluster))
         await asyncio.sleep(self._hub._seconds)
         fault = self._hub.faults.get(self._cluster)
@@ -71,6 +80,7 @@ class Store:
         )
         if self._cluster in self._hub.lost:
             raise self._hub.lost.pop(self._cluster)
+        return True
 
     async def names(self) -> frozenset[str]:
         return frozenset(one.name for one in await self.list_owned())
@@ -301,6 +311,28 @@ async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
         hub.faults = {}
         await asyncio.sleep(400)
         assert len({cluster for _, cluster, _ in hub.writes}) == len(CLUSTERS)
+
+
+@pytest.mark.parametrize("idle", [False, True])
+async def test_a_step_that_sends_nothing_does_not_say_that_the_hub_is_back(idle: bool) -> None:
+    """A scorer whose scores are withheld has steps without a request, also while the hub is away."""
+    hub = Hub()
+    away = AgentError("away", reason=Reason.UNREACHABLE)
+    hub.faults = dict.fromkeys(CLUSTERS[:20], away)
+    async with publishing(hub) as running:
+        cpu, mem = running.publication("cpu"), running.publication("mem")
+        offer(cpu, CLUSTERS[:20])
+        for _ in range(600):
+            if idle:
+                # It has a new score in each cycle, and loses it before the write is due.
+                offer(mem, ["c999"])
+                mem.withhold("c999")
+            await asyncio.sleep(1)
+        asked = len(hub.attempts) + hub.lists
+        assert asked <= 120
+        hub.faults = {}
+        await asyncio.sleep(200)
+        assert len({cluster for _, cluster, _ in hub.writes}) == 20, "it does not take long to return"
 
 
 async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
