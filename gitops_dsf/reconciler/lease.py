@@ -26,6 +26,10 @@ DEADLINE: Final = 12.0
 """Seconds for which the own claim counts."""
 RENEW: Final = 2.0
 """Seconds between two renewals."""
+CONFLICT_SECONDS: Final = 0.5
+"""Pause after a conflict: the next attempt reads what changed."""
+RELEASES: Final = 3
+"""Attempts to give the Lease back."""
 
 
 class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
@@ -84,25 +88,34 @@ class Leadership:
                         msg = f"no longer leading: the Lease was not renewed for {DEADLINE:g} s: {error}"
                         raise LeaseLost(msg) from error
                     LOG.warning("Lease not renewed: %s", error)
-                    await asyncio.sleep(min(RENEW, self._left()))
+                    # A conflict does not say who wrote: it may be an annotation of somebody. So it is read
+                    # again until the deadline, as client-go does (tools/leaderelection, renew, v0.37.2).
+                    pause = CONFLICT_SECONDS if _is_conflict(error) else RENEW
+                    await asyncio.sleep(min(pause, self._left()))
         finally:
             self.is_leader = False
 
     async def release(self) -> None:
         """Lets another replica lead at once. Never raises, because the Lease expires by itself."""
-        try:
-            item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
-            if item["spec"].get("holderIdentity") == self._identity:
-                item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
-                await self._api.replace(f"{self._path}/{RECONCILER}", item)
-        except ApiError as error:
-            LOG.info("Lease not released: %s", error)
+        for attempt in range(1, RELEASES + 1):
+            try:
+                item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
+                if item["spec"].get("holderIdentity") == self._identity:
+                    item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
+                    await self._api.replace(f"{self._path}/{RECONCILER}", item)
+            except ApiError as error:
+                if _is_conflict(error) and attempt < RELEASES:
+                    continue
+                LOG.info("Lease not released: %s", error)
+            return
 
     def _left(self) -> float:
         return self._sent_at + DEADLINE - monotonic()
 
     async def _try(self) -> bool:
-        """Takes or renews the Lease once. False when another replica holds it or was faster."""
+        """Takes or renews the Lease once. False when another replica holds it. Raises ApiError, with status
+        409 when somebody wrote it after it was read, or created it: nobody knows yet who holds it.
+        """
         try:
             item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
         except ApiError as error:
@@ -114,7 +127,8 @@ class Leadership:
                 "metadata": {"name": RECONCILER},
                 "spec": self._spec({}),
             }
-            return await self._write(self._api.create, self._path, item)
+            await self._write(self._api.create, self._path, item)
+            return True
         spec = item["spec"]
         holder = str(spec.get("holderIdentity") or "")
         seen = (holder, str(spec.get("renewTime") or ""))
@@ -124,7 +138,8 @@ class Leadership:
         if holder not in {"", self._identity} and monotonic() < self._seen_at + lasts:
             return False
         item["spec"] = self._spec(spec)
-        return await self._write(self._api.replace, f"{self._path}/{RECONCILER}", item)
+        await self._write(self._api.replace, f"{self._path}/{RECONCILER}", item)
+        return True
 
     def _spec(self, before: dict[str, Any]) -> dict[str, Any]:
         mine = before.get("holderIdentity") == self._identity
@@ -139,17 +154,15 @@ class Leadership:
 
     async def _write(
         self, send: Callable[[str, dict[str, Any]], Awaitable[bytes]], path: str, item: dict[str, Any]
-    ) -> bool:
-        """False when another replica was faster. The claim counts from the moment of sending."""
+    ) -> None:
+        """Raises ApiError. The claim counts from the moment of sending."""
         sent_at = monotonic()
-        try:
-            await send(path, item)
-        except ApiError as error:
-            if error.status == HTTPStatus.CONFLICT:
-                return False
-            raise
+        await send(path, item)
         self._sent_at = sent_at
-        return True
+
+
+def _is_conflict(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT
 
 
 def _lease(answer: bytes) -> dict[str, Any]:

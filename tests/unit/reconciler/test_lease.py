@@ -19,6 +19,7 @@ from dsf_runtime.apiserver import ApiError
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from tests.support import virtual_time
 from tests.support.laws import examples
+from tests.support.objecthub import ObjectHub
 
 DEADLINE = 12.0
 DURATION = 15
@@ -449,3 +450,103 @@ async def test_a_lease_that_does_not_exist_is_created_as_a_complete_object() -> 
         "metadata": {"name": "gitops-dsf-reconciler"},
         "spec": store.specs[0],
     }
+
+
+def annotate(hub: ObjectHub, note: str) -> None:
+    """As `kubectl annotate`: the resourceVersion changes, and nothing else that matters here."""
+    item = hub.get("leases", "gitops-dsf-reconciler", namespace="hub")
+    assert item is not None
+    hub.put(
+        "leases",
+        "gitops-dsf-reconciler",
+        namespace="hub",
+        spec=item["spec"],
+        metadata={"annotations": {"a": note}},
+    )
+
+
+async def test_a_conflict_about_an_annotation_does_not_end_leadership(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Somebody changes the Lease between our read and our write. Nobody else holds it."""
+    async with ObjectHub() as hub, hub.api() as api:
+        one = Leadership(api=api, namespace="hub", identity="one")
+        await one.acquire()
+        times = iter(range(3))
+
+        def between(word: str) -> None:
+            if word == "PUT leases" and (time := next(times, None)) is not None:
+                annotate(hub, str(time))
+
+        hub.between = between
+        async with kept(one) as task:
+            await asyncio.sleep(10)
+            assert next(times, None) is None, "three renewals were refused"
+            assert not task.done()
+            assert one.left() > DEADLINE - RENEW - 0.5
+            await asyncio.sleep(600)
+            assert not task.done()
+    assert "one took the Lease" not in caplog.text
+
+
+async def test_conflicts_that_never_end_are_given_up_at_the_deadline() -> None:
+    """With its name as the holder nobody took the Lease, and the message says so."""
+    store, one = await leading()
+    last = store.times[-1]
+    async with kept(one) as task:
+        store.faults = [0, 409] * 1000
+        await asyncio.gather(task, return_exceptions=True)
+        assert now() - last == pytest.approx(DEADLINE, abs=0.6)
+        with pytest.raises(LeaseLost, match="not renewed for 12 s: refused"):
+            task.result()
+        assert len(store.faults) > 1900, "it does not ask all the time"
+
+
+async def test_a_holder_that_takes_the_lease_between_read_and_write_is_named() -> None:
+    class Raced(Store):
+        async def replace(self, path: str, item: Mapping[str, Any], /) -> bytes:
+            if self.specs[-1]["holderIdentity"] == "one" and len(self.specs) == 3:
+                self.write({"holderIdentity": "two", "leaseDurationSeconds": 15, "renewTime": "now"})
+            return await super().replace(path, item)
+
+    store = Raced()
+    one = lease(store)
+    await one.acquire()
+    async with kept(one) as task:
+        await asyncio.gather(task, return_exceptions=True)
+        with pytest.raises(LeaseLost, match="no longer leading: two took the Lease"):
+            task.result()
+
+
+async def test_a_lease_is_given_back_although_somebody_changed_it_meanwhile() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        one = Leadership(api=api, namespace="hub", identity="one")
+        await one.acquire()
+        times = iter(range(2))
+
+        def between(word: str) -> None:
+            if word == "PUT leases" and (time := next(times, None)) is not None:
+                annotate(hub, str(time))
+
+        hub.between = between
+        await one.release()
+        item = hub.get("leases", "gitops-dsf-reconciler", namespace="hub")
+        assert item is not None
+        assert item["spec"]["holderIdentity"] == ""
+
+
+async def test_a_replica_that_loses_the_race_for_a_new_lease_waits_for_the_winner(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    class Raced(Store):
+        async def create(self, path: str, item: Mapping[str, Any], /) -> bytes:
+            self.write({"holderIdentity": "two", "leaseDurationSeconds": 15, "renewTime": "now"})
+            return await super().create(path, item)
+
+    one = lease(Raced())
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(10):
+            await one.acquire()
+    assert caplog.messages == ["the Lease cannot be taken: exists", "two leads; waiting"]
