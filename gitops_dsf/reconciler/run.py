@@ -6,13 +6,13 @@ import logging
 import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final
 
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, generate_latest
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
-from dsf_runtime.clock import Backoff, monotonic
 from dsf_runtime.pages import Page, PageServer
 from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import UsageError
@@ -27,6 +27,7 @@ from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pacing.controller import PaceController
 from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.refresh import RefreshController
+from gitops_dsf.reconciler.restarts import keep
 from gitops_dsf.reconciler.scoregc import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
@@ -37,9 +38,6 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
 CONCURRENT: Final = 512
-RESTARTS: Final = Backoff(first=1.0, ceiling=60.0, jitter=0)
-STEADY_SECONDS: Final = 300.0
-"""A controller that ran for this long has recovered: its next failure counts as the first one."""
 Controllers = Mapping[str, Callable[[], Awaitable[None]]]
 """Control loops of the leader, by a word for logs and metrics. Each works until it is cancelled, at any
 point: the next run repeats nothing that was done already.
@@ -50,38 +48,11 @@ async def keep_running(controllers: Controllers, *, failures: Counter) -> None:
     """Runs all controllers until cancelled. `failures` has the label `duty`: the controller's name."""
     async with asyncio.TaskGroup() as group:
         for name, run in controllers.items():
-            group.create_task(_keep(name, run, failures), name=name)
+            group.create_task(keep(name, run, failed=partial(_count, failures, name)), name=name)
 
 
-async def _keep(name: str, run: Callable[[], Awaitable[None]], total: Counter) -> None:
-    failures = 0
-    while True:
-        began = monotonic()
-        # A task of its own: in Python 3.11 and 3.12 a TaskGroup that fails may leave its task marked as
-        # cancelled.
-        work = asyncio.ensure_future(run())
-        try:
-            await work
-        except (Exception, asyncio.CancelledError):
-            _end_if_cancelled()
-            if monotonic() - began >= STEADY_SECONDS:
-                failures = 0
-            # A bug in one controller must not end the others. Alerts look at the counter.
-            LOG.exception(
-                "controller %s failed and is started again in %g s", name, RESTARTS.delay(failures + 1)
-            )
-        else:
-            _end_if_cancelled()
-        total.labels(duty=name).inc()
-        failures += 1
-        await asyncio.sleep(RESTARTS.delay(failures))
-
-
-def _end_if_cancelled() -> None:
-    """Raises it again when another exception replaced it: else it would go on without leadership."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
+def _count(failures: Counter, duty: str) -> None:
+    failures.labels(duty=duty).inc()
 
 
 @contextlib.asynccontextmanager

@@ -57,6 +57,7 @@ class Shared:
             hub_namespace=hub_namespace,
             argocd_namespace=argocd_namespace,
             broken=metrics.watch_broken,
+            on_bug=lambda: metrics.failures.labels(duty="watch").inc(),
         )
         self.events = Events(api=api, outcomes=metrics.events)
         self.tracker = DecisionTracker(view=self.view, metrics=metrics, clock=clock)

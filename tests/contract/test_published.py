@@ -68,7 +68,7 @@ def test_a_tag_publishes_without_keys_and_tokens() -> None:
     assert built | set(re.findall(r"run: make ([a-z-]+)", text)) <= TARGETS
 
 
-@pytest.mark.parametrize("folder", version.members(ROOT), ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", version.members(ROOT), ids=lambda folder: str(folder.relative_to(ROOT)))
 def test_no_link_of_a_published_readme_needs_the_repository_around_it(folder: Path) -> None:
     text = ProjectMetadata(str(folder), PluginManager()).core.readme
     assert text.startswith("# gitops-dsf")

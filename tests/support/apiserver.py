@@ -222,6 +222,12 @@ class ApiServer(HttpFake):
         """The target of every request."""
         return [seen.target for seen in self.seen]
 
+    def tell_watches(self, plural: str, event: Object) -> None:
+        """Ends open watches of a resource with this event."""
+        for watch in [watch for watch in self._watching if watch.plural == plural]:
+            watch.tell(event)
+            watch.pieces.put_nowait(b"")
+
     def now(self) -> float:
         return virtual_time.wall() + self.ahead
 

@@ -94,7 +94,7 @@ class ConfigMapPoll(Generic[T]):
         self, *, api: HubApi, namespace: str, name: str, key: str, read: Callable[[object], T | None]
     ) -> None:
         """`read` takes the data of the ConfigMap, and raises msgspec.DecodeError."""
-        self._api, self._name, self._key, self._read = api, name, key, read
+        self._api, self.name, self._key, self._read = api, name, key, read
         self._path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
         self._last_warning = ""
         self.current: T | None = None
@@ -114,7 +114,7 @@ class ConfigMapPoll(Generic[T]):
                 self.current, self.trusted = None, True
             self._warn(str(error))
         except msgspec.DecodeError as error:
-            self._warn(f"ConfigMap {self._name}, key {self._key}: {error}")
+            self._warn(f"ConfigMap {self.name}, key {self._key}: {error}")
         else:
             self._last_warning, self.trusted = "", True
             if found != self.current:

@@ -37,6 +37,7 @@ from gitops_dsf.reconciler.hub.kinds import (
     scorer,
 )
 from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.restarts import keep
 
 DEBOUNCE_SECONDS: Final = 5.0
 """A decision counts when it has not changed for this long: OCM writes its pages one after another."""
@@ -51,8 +52,19 @@ def _is_broken(informer: Informer[Any]) -> float:
 class HubView:
     """Read-only for controllers. It is one itself: informers run while this replica leads."""
 
-    def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, broken: Gauge) -> None:
-        """`broken` shows which informers are, by the label resource."""
+    def __init__(
+        self,
+        *,
+        api: HubApi,
+        hub_namespace: str,
+        argocd_namespace: str,
+        broken: Gauge,
+        on_bug: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`broken` shows which informers are, by the label resource. `on_bug` counts bugs in informers and
+        their listeners.
+        """
+        self._on_bug = on_bug
         self.hub_namespace = hub = hub_namespace
         self.argocd_namespace = argocd = argocd_namespace
         self.scorers = Informer(api=api, path=SCORERS.within(hub).path, project=scorer)
@@ -82,6 +94,7 @@ class HubView:
             self.applications,
         )
         for informer in self.informers:
+            informer.on_bug = on_bug
             broken.labels(resource=informer.resource).set_function(partial(_is_broken, informer))
 
     @property
@@ -102,11 +115,15 @@ class HubView:
             await source.synced.wait()
 
     async def run(self) -> None:
+        sources = {
+            **{informer.resource: informer.run for informer in self.informers},
+            self.masks.name: self.masks.run,
+            self.maintenance.name: self.maintenance.run,
+        }
         async with asyncio.TaskGroup() as group:
-            for informer in self.informers:
-                group.create_task(informer.run())
-            group.create_task(self.masks.run())
-            group.create_task(self.maintenance.run())
+            for name, run in sources.items():
+                # A bug in one must not make the others read their lists again.
+                group.create_task(keep(f"watch of {name}", run, failed=self._on_bug))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,6 +22,11 @@ SHORT_SECONDS: Final = 1.0
 """A watch without an event that ends sooner counts as failed, or a thousand a second might follow."""
 OVERLOADED: Final = frozenset({401, 429, 500, 502, 503, 504})
 """The watch is opened again at the same version, because these do not mean that it is too old."""
+STEADY_SECONDS: Final = 60.0
+"""A list that is needed again sooner after the last one counts as a failure, so that pauses grow: an API
+server whose watch cache is too small ends each watch with 410 after a few events. client-go's reflector
+begins anew after two minutes (v0.37.2).
+"""
 TRIES: Final = 3
 """After this many such statuses in a row the list is read again."""
 UNREADABLE: Final = (
@@ -92,6 +97,8 @@ class Informer(Generic[T]):
     resync_seconds: float = RESYNC_SECONDS
     gather_seconds: float = 0.0
     """How long events of the watch may wait for others. Reading many at once needs less CPU."""
+    on_bug: Callable[[], None] = lambda: None
+    """Called when a listener raised an exception, to count it."""
     _unreadable: dict[str, str] = field(init=False, default_factory=dict)
     """Error messages by key."""
     _listeners: list[Callable[[str, T | None, T | None], None]] = field(init=False, default_factory=list)
@@ -200,7 +207,12 @@ class Informer(Generic[T]):
                     self._version, refused = "", 0
             else:
                 refused = 0
-            if fine or self._heard:
+            if self._version:
+                steady = fine or self._heard
+            else:
+                # The list must be read again, which is dear: 410 as the end of the watch, or as an answer.
+                fine, steady = False, monotonic() - began >= STEADY_SECONDS
+            if steady:
                 failures = 0
             if not fine:
                 failures += 1
@@ -242,7 +254,13 @@ class Informer(Generic[T]):
 
     def _changed(self, key: str, before: T | None, item: T | None) -> None:
         for listener in self._listeners:
-            listener(key, before, item)
+            try:
+                listener(key, before, item)
+            except Exception:
+                # A bug in one listener must neither end the watch, which would cost a new list, nor hide the
+                # change from the others.
+                LOG.exception("a listener of %s failed because of a bug, for %s", self.resource, key)
+                self.on_bug()
 
     def _take(self, kind: str, raw: msgspec.Raw, version: str) -> str:
         """Applies one event. Returns the version to continue from, empty if the list must be read again."""

@@ -11,7 +11,7 @@ import pytest
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import Informer
-from tests.integration.reconciler.replica import running
+from tests.integration.reconciler.replica import Replica, fleet_on, running
 from tests.support.apiserver import HANG, TOKEN, Object
 from tests.support.objecthub import ObjectHub
 from tests.support.virtual_time import wall
@@ -172,6 +172,89 @@ async def test_watches_that_end_at_once_are_tried_ever_more_rarely(
         watches = hub.asked.count("WATCH things")
         assert watches <= 5
         assert hub.asked.count("GET things") <= watches + 1
+
+
+async def test_a_watch_that_expires_after_one_event_costs_ever_fewer_lists(hub: ObjectHub) -> None:
+    """An API server whose watch cache is too small for its changes ends each watch soon with 410."""
+    holds(hub, a=1)
+    hub.watches = [[event("MODIFIED", "a", number), EXPIRED] for number in range(2000)]
+    async with following(hub):
+        await until(lambda: hub.asked.count("GET things") >= 2)
+        await asyncio.sleep(60)
+        assert hub.asked.count("GET things") <= 12
+
+
+async def test_a_watch_that_expires_after_it_lasted_is_followed_by_a_list_at_once(hub: ObjectHub) -> None:
+    holds(hub, a=1)
+    hub.live = True
+    async with following(hub) as (informer, _):
+        await informer.synced.wait()
+        for count in range(2, 8):
+            await until(lambda: hub.watching)
+            await asyncio.sleep(100)
+            hub.tell_watches("things", EXPIRED)
+            await asyncio.sleep(1)
+            assert hub.asked.count("GET things") == count
+
+
+async def test_a_listener_with_a_bug_stops_no_other_and_no_watch(
+    hub: ObjectHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    holds(hub, a=1, b=2)
+    hub.watches = [[event("MODIFIED", "a", 3), event("DELETED", "b", 2), HANG]]
+    bugs = 0
+
+    def count() -> None:
+        nonlocal bugs
+        bugs += 1
+
+    def broken(key: str, _item: int | None) -> None:
+        raise KeyError(key)
+
+    async with hub.api() as api:
+        changes: Changes = []
+        informer = Informer(api=api, path=PATH, project=project, on_bug=count)
+        informer.listen(broken)
+        informer.listen(lambda key, item: changes.append((key, item)))
+        async with running(informer) as task:
+            await until(lambda: informer.items == {"a": 3})
+            assert not task.done()
+    assert sorted(changes[:2]) == [("a", 1), ("b", 2)]
+    assert changes[2:] == [("a", 3), ("b", None)]
+    assert bugs == 4
+    assert hub.asked.count("GET things") == 1, "the list is not read again"
+    assert "a listener of things failed because of a bug" in caplog.text
+
+
+async def test_an_informer_that_fails_by_a_bug_is_started_again_and_ends_no_other(
+    hub: ObjectHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.watches, hub.live = None, True
+    fleet_on(hub)
+    async with hub.api() as api:
+        replica = Replica(api)
+        view = replica.view
+        fail = True
+
+        async def breaks() -> None:
+            if fail:
+                raise LookupError("a bug")
+            await healthy()
+
+        healthy = view.placements.run
+        monkeypatch.setattr(view.placements, "run", breaks)
+        async with running(view) as task:
+            await view.clusters.synced.wait()
+            await asyncio.sleep(60)
+            assert not task.done()
+            assert hub.asked.count("GET managedclusters") == 1
+            assert not view.placements.synced.is_set()
+            failed = replica.metric("duty_failures_total", duty="watch")
+            assert failed is not None
+            assert 3 <= failed <= 12
+            fail = False
+            await view.placements.synced.wait()
+        assert hub.asked.count("GET managedclusters") == 1
 
 
 async def test_an_informer_whose_watch_is_refused_is_broken_until_one_is_accepted(hub: ObjectHub) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 import pytest
 
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.run import RESTARTS, Controllers, keep_running
+from gitops_dsf.reconciler.restarts import RESTARTS
+from gitops_dsf.reconciler.run import Controllers, keep_running
 from tests.support import virtual_time
 
 STEADY_SECONDS = 300.0
