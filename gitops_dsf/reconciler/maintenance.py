@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import Backoff, Pauses
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.resources import CLUSTERS
@@ -19,6 +20,8 @@ from gitops_dsf.wording import plural
 LOG = logging.getLogger(__name__)
 PAUSE_SECONDS: Final = 1.0
 """Shortest time between two looks."""
+REFUSED: Final = Backoff(first=5.0, ceiling=300.0)
+"""Pauses after refusals for one cluster."""
 OURS: Final = {"key": MAINTENANCE_TAINT, "effect": CORDON}
 
 
@@ -39,6 +42,8 @@ class MaintenanceController:
     def __init__(self, shared: Shared) -> None:
         self._api, self._view, self._events = shared.api, shared.view, shared.events
         self._wake = asyncio.Event()
+        self._pauses = Pauses(REFUSED)
+        """By cluster."""
         self._view.clusters.listen(lambda _key, _item: self._wake.set())
 
     async def run(self) -> None:
@@ -47,21 +52,29 @@ class MaintenanceController:
         await keep_looking(self._look, wake=self._wake, pause=PAUSE_SECONDS, failing=failing)
 
     async def _look(self) -> float:
-        items, clusters = self._view.maintenance.current, self._view.clusters.items
+        """Raises ApiError when the hub does not answer: that concerns every cluster."""
+        # A copy: clusters come and go while this waits for the hub.
+        items, clusters = self._view.maintenance.current, dict(self._view.clusters.items)
         if items is None or not self._api.clock.known:
             return INTERVAL_SECONDS
         if outdated := self._view.untrusted((self._view.clusters,)):
             raise ApiError(outdated)
         effect = effect_of(items, clusters=clusters, placements=(), now=self._api.now())
+        self._pauses.keep_only(clusters)
         for name in sorted(clusters):
             wanted = name in effect.cordoned
             ours = [each.effect for each in clusters[name].taints if each.key == MAINTENANCE_TAINT]
-            if ours != ([CORDON] if wanted else []):
+            if ours != ([CORDON] if wanted else []) and not self._pauses.left(name):
                 try:
                     await self._write(name, wanted=wanted)
                 except ApiError as error:
+                    if not error.status:
+                        raise
                     if error.status != HTTPStatus.CONFLICT:
-                        LOG.warning("cluster %s keeps its taints for now: %s", name, error)
+                        pause = self._pauses.failed(name)
+                        LOG.warning("cluster %s keeps its taints for %.0f s: %s", name, pause, error)
+                else:
+                    self._pauses.worked(name)
         return INTERVAL_SECONDS
 
     async def _write(self, name: str, *, wanted: bool) -> None:

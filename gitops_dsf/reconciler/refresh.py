@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import Backoff, Pauses
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.resources import APPLICATION_SETS
@@ -26,6 +27,9 @@ LOG = logging.getLogger(__name__)
 PER_SECOND: Final = 10.0
 """Refreshes of all ApplicationSets together. After a restart each one is refreshed once."""
 RETRY_SECONDS: Final = 2.0
+"""Until the next look after a refresh."""
+REFUSED: Final = Backoff(first=2.0, ceiling=120.0)
+"""Pauses after refusals for one ApplicationSet. Argo CD looks by itself every three minutes."""
 BETWEEN_SECONDS: Final = 10.0
 """Shortest time between two refreshes of one ApplicationSet."""
 AGAIN_SECONDS: Final = 30.0
@@ -94,6 +98,8 @@ class RefreshController:
         self._api, self._view, self._clock = shared.api, shared.view, shared.clock
         self._metrics = shared.metrics
         self._wake = asyncio.Event()
+        self._pauses = Pauses(REFUSED)
+        """By UID of the ApplicationSet."""
         self._debounce = RefreshDebounce(decisions=shared.tracker.decisions)
         self._path = APPLICATION_SETS.within(shared.view.argocd_namespace).path
         shared.view.sets.listen(lambda _key, _item: self._wake.set())
@@ -101,15 +107,20 @@ class RefreshController:
 
     async def run(self) -> None:
         await self._view.synced(self._view.sets, self._view.decisions)
-        await keep_looking(self._look, wake=self._wake)
+        await keep_looking(self._look, wake=self._wake, failing="ApplicationSets are not refreshed now")
 
     async def _look(self) -> float | None:
+        """Raises ApiError when the hub does not answer: that concerns every ApplicationSet."""
         found, wait = self._debounce.due(self._view.sets.items, self._clock())
+        self._pauses.keep_only({item.uid for item in self._view.sets.items.values()})
+        waits = [] if wait is None else [wait]
         for due in found:
-            await self._refresh(due)
-            await asyncio.sleep(1 / PER_SECOND)
-        # What could not be refreshed is still due.
-        return RETRY_SECONDS if found else wait
+            if not self._pauses.left(due.uid):
+                await self._refresh(due)
+                await asyncio.sleep(1 / PER_SECOND)
+            # What could not be refreshed is still due.
+            waits.append(self._pauses.left(due.uid) or RETRY_SECONDS)
+        return min(waits, default=None)
 
     async def _refresh(self, due: Due) -> None:
         # The UID makes the hub refuse an ApplicationSet that was deleted and created again.
@@ -118,8 +129,12 @@ class RefreshController:
         try:
             await self._api.merge(f"{self._path}/{due.name}", change)
         except ApiError as error:
-            LOG.warning("ApplicationSet %s not refreshed: %s", due.name, error)
+            if not error.status:
+                raise
+            pause = self._pauses.failed(due.uid)
+            LOG.warning("ApplicationSet %s not refreshed; next try in %.0f s: %s", due.name, pause, error)
             return
+        self._pauses.worked(due.uid)
         now = self._clock()
         self._debounce.refreshed(due, now)
         self._metrics.refreshes.inc()

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff
+from dsf_runtime.clock import Backoff, Pauses
 from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.resources import SCORERS
@@ -117,18 +117,16 @@ class StatusWriter:
     """Writes a status that the hub refused again after a pause."""
 
     def __init__(self, shared: Shared) -> None:
-        self._api, self._events, self._clock = shared.api, shared.events, shared.clock
-        self._metrics = shared.metrics
+        self._api, self._events, self._metrics = shared.api, shared.events, shared.metrics
         self._path = SCORERS.within(shared.view.hub_namespace).path
-        self._refused: dict[str, tuple[int, float]] = {}
-        """How many times in a row the hub refused a status, and when it is written again."""
+        self._pauses = Pauses(RETRIES, clock=shared.clock)
+        """By scorer: the hub refused its status."""
 
     async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the hub takes no statuses now."""
         name = item.metadata.name
         change = patch(item.status, status)
-        times, until = self._refused.get(name, (0, 0.0))
-        if not change or (times and self._clock() < until):
+        if not change or self._pauses.left(name):
             return
         try:
             # The UID makes the hub refuse the status of a scorer that was deleted and created again.
@@ -139,17 +137,15 @@ class StatusWriter:
             self._metrics.patch_failures.inc()
             if not error.status or error.status in BUSY:
                 raise
-            pause = RETRIES.delay(times + 1)
-            self._refused[name] = (times + 1, self._clock() + pause)
+            pause = self._pauses.failed(name)
             LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
             return
-        self._refused.pop(name, None)
+        self._pauses.worked(name)
         self._metrics.patches.inc()
         await self._announce(item, status)
 
     def keep_only(self, scorers: Mapping[str, DynamicScorer]) -> None:
-        for name in self._refused.keys() - scorers.keys():
-            del self._refused[name]
+        self._pauses.keep_only(scorers)
 
     async def _announce(self, before: DynamicScorer, status: Mapping[str, Any]) -> None:
         for item in status["conditions"]:

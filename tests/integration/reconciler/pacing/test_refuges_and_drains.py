@@ -239,3 +239,36 @@ async def test_a_cordon_needs_no_pace(pace: Pace | None) -> None:
         hub.maintain(window("Cordon", "c1"))
         async with leading(hub, pace=pace):
             await in_time(lambda: hub.taints("c1") == [OURS], what="the cordon")
+
+
+async def test_a_cluster_that_goes_while_another_gets_its_taint_ends_nothing() -> None:
+    async with PaceHub() as hub:
+        herd(hub, EVEN, count=1, on="c1")
+        hub.maintain(window("Cordon", "c2", "c3", "c4"))
+
+        def between(word: str) -> None:
+            if word == "PATCH managedclusters" and (gone := hub.get("managedclusters", "c3")) is not None:
+                hub.remove({"kind": "ManagedCluster", "metadata": gone["metadata"]})
+
+        hub.between = between
+        async with leading(hub) as replica:
+            await in_time(lambda: hub.taints("c4"), what="the taint of the last one")
+            assert hub.taints("c2")
+            assert hub.get("managedclusters", "c3") is None
+            assert replica.metric("duty_failures_total", duty="maintenance") is None
+
+
+async def test_a_taint_that_is_refused_is_tried_ever_more_rarely_and_holds_up_no_other() -> None:
+    async with PaceHub() as hub:
+        herd(hub, EVEN, count=1, on="c1")
+        hub.maintain(window("Cordon", "c2", "c3"))
+        hub.refused["PATCH ManagedCluster c2"] = 403
+        async with leading(hub):
+            await in_time(lambda: hub.taints("c3"), what="the taint of the other")
+            # Changes of clusters wake the controller: heartbeats and claims of agents.
+            for number in range(600):
+                hub.put("managedclusters", "busy", kind="ManagedCluster", spec={}, status={"n": number})
+                await asyncio.sleep(1)
+            assert 5 <= hub.asked.count("PATCH managedclusters/c2") <= 12
+            hub.refused.clear()
+            await in_time(lambda: hub.taints("c2"), what="it is tried again")

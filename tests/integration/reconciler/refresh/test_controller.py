@@ -103,3 +103,23 @@ async def test_an_annotation_that_stays_is_written_with_another_value() -> None:
         assert leader.asked() == 1
         await leader.after(1)
         await until(lambda: leader.asked() == 2)
+
+
+async def test_a_refusal_that_lasts_is_asked_ever_more_rarely_and_holds_up_no_other() -> None:
+    """Without rights for one ApplicationSet, for instance by an admission policy."""
+    async with leading() as (scene, leader):
+        scene.hub.refused["PATCH ApplicationSet web"] = 403
+        web = scene.hub.get(SETS, "web", namespace=NAMESPACE)
+        assert web is not None
+        metadata = {"uid": "set-2", "annotations": dict(web["metadata"]["annotations"])}
+        scene.hub.put(SETS, "api", namespace=NAMESPACE, metadata=metadata, spec=web["spec"])
+        await leader.after(DEBOUNCE_SECONDS)
+        await until(lambda: f"PATCH {SETS}/api" in scene.hub.asked)
+        for _ in range(120):
+            await leader.after(5)
+            await asyncio.sleep(5)
+        assert 5 <= leader.asked() <= 15
+        assert "PATCH ApplicationSet web" not in scene.hub.writes
+        scene.hub.refused.clear()
+        await asyncio.sleep(200)
+        assert "PATCH ApplicationSet web" in scene.hub.writes, "it is asked again"
