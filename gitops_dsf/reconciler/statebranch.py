@@ -9,7 +9,6 @@ Placement.
 import asyncio
 import logging
 import re
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -55,12 +54,12 @@ class StateBranchController:
         self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
         self._git, self._settings, self._namespaces = git, settings, namespaces
         self._seen_at = float("nan")
-        """When the snapshot on the branch was taken, in seconds since 1970."""
-        shared.metrics.state_age.set_function(lambda: time.time() - self._seen_at)
+        """When the snapshot on the branch was taken, in seconds since 1970 by the hub's clock."""
+        shared.metrics.state_age.set_function(lambda: self._api.now() - self._seen_at)
 
     async def run(self) -> None:
         await self._view.synced(self._view.clusters, self._view.decisions, self._view.scores)
-        async with working_clone(self._git, "state") as clone:
+        async with working_clone(self._git, "state", may_push=self._api.check_leads) as clone:
             await keep_pushing(
                 partial(self._pass, clone),
                 seconds=self._settings.interval_seconds,

@@ -93,7 +93,10 @@ class Clone:
     failure the clone is created again.
     """
 
-    def __init__(self, *, settings: GitSettings, folder: Path) -> None:
+    def __init__(
+        self, *, settings: GitSettings, folder: Path, may_push: Callable[[], None] = lambda: None
+    ) -> None:
+        self._may_push = may_push
         self._url, self._protected = settings.url, settings.branch
         self._folder = folder / "repository.git"
         self.author = settings.author
@@ -189,10 +192,13 @@ class Clone:
         )
 
     async def push(self, commit: str | None, *, branch: str, expected: str | None) -> None:
-        """Makes a branch point at a commit (None: deletes it), if it points at `expected` (None: absent)."""
+        """Makes a branch point at a commit (None: deletes it), if it points at `expected` (None: absent).
+        Raises GitError, and ApiError when another replica may lead: fetching and committing can take minutes.
+        """
         if branch == self._protected:
             msg = f"{branch} is the protected branch; it is never overwritten or deleted"
             raise GitError(msg)
+        self._may_push()
         lease = f"--force-with-lease={_HEADS}{branch}:{expected or ''}"
         await self._run("push", "--quiet", "--no-verify", lease, _REMOTE, f"{commit or ''}:{_HEADS}{branch}")
 
@@ -279,8 +285,12 @@ async def keep_pushing(
 
 
 @contextlib.asynccontextmanager
-async def working_clone(settings: GitSettings, name: str) -> AsyncIterator[Clone]:
-    """The clone of one controller, in a folder that is removed at the end. Raises RepositoryError."""
+async def working_clone(
+    settings: GitSettings, name: str, *, may_push: Callable[[], None]
+) -> AsyncIterator[Clone]:
+    """The clone of one controller, in a folder that is removed at the end. Raises RepositoryError. `may_push`
+    raises ApiError when another replica may lead.
+    """
     folder = settings.work_dir.absolute() / name if settings.work_dir else None
     try:
         if folder is None:
@@ -296,6 +306,6 @@ async def working_clone(settings: GitSettings, name: str) -> AsyncIterator[Clone
         )
         raise RepositoryError(msg) from error
     try:
-        yield Clone(settings=settings, folder=folder)
+        yield Clone(settings=settings, folder=folder, may_push=may_push)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -65,7 +65,7 @@ class JournalController:
         # A hub without Argo CD has no ApplicationSets.
         await happens_within(self._view.sets.synced, seconds=SETS_SECONDS)
         self._learned.clear()
-        async with working_clone(self._git, "journal") as clone:
+        async with working_clone(self._git, "journal", may_push=self._api.check_leads) as clone:
             branch = JournalBranch(clone=clone, name=self._settings.branch)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._record_loop(branch))
@@ -193,7 +193,6 @@ class JournalController:
         if not self._pending:
             await self._recorded.wait()
         self._show()
-        self._api.check_leads()
         pending = tuple(self._pending)
         at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         refused = await branch.append(pending, at=at)

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import Backoff
 from dsf_wire.constants import SCORE_GROUP
 from dsf_wire.text import printable
@@ -90,7 +91,8 @@ class ProposalController:
     ) -> None:
         """`page_seconds` limits the time for a /config page. `secrets` is the folder with its credentials."""
         self._secrets = None if secrets is None else str(secrets.absolute())
-        self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
+        self._api, self._view, self._events = shared.api, shared.view, shared.events
+        self._metrics = shared.metrics
         self._git, self._settings, self._page_seconds = git, settings, page_seconds
         self._clock = shared.clock
         # Two fleets in one repository need different names.
@@ -113,7 +115,7 @@ class ProposalController:
         await self._view.synced()
         failures = 0
         backoff = Backoff(first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0)
-        async with working_clone(self._git, "proposals") as clone:
+        async with working_clone(self._git, "proposals", may_push=self._api.check_leads) as clone:
             while True:
                 wait = float(self._settings.interval_seconds)
                 errors = await self._pass(clone)
@@ -123,7 +125,7 @@ class ProposalController:
                     wait = max(backoff.delay(failures), *asked, 0.0)
                 await asyncio.sleep(wait)
 
-    async def _pass(self, clone: Clone) -> list[GitError | ForgeError]:
+    async def _pass(self, clone: Clone) -> list[GitError | ForgeError | ApiError]:
         """One look at every kind. Returns what failed."""
         try:
             branches = await self._update(clone)
@@ -132,7 +134,7 @@ class ProposalController:
             for kind in self._kinds:
                 self._metrics.proposals.labels(kind=kind, outcome="failed").inc()
             return [error]
-        errors: list[GitError | ForgeError] = []
+        errors: list[GitError | ForgeError | ApiError] = []
         for kind in self._kinds:
             own = {
                 name: commit
@@ -141,7 +143,7 @@ class ProposalController:
             }
             try:
                 outcome = await self._propose(clone, kind, own)
-            except (GitError, ForgeError) as error:
+            except (GitError, ForgeError, ApiError) as error:
                 LOG.warning("proposal %s: %s", kind, error)
                 outcome = "failed"
                 errors.append(error)
@@ -170,7 +172,10 @@ class ProposalController:
         return heads
 
     async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> str:
-        """`own` are the branches of the kind; it is updated. Raises GitError and ForgeError."""
+        """`own` are the branches of the kind; it is updated. Raises GitError and ForgeError.
+
+        Raises ApiError when another replica may lead.
+        """
         memory, now = self._memory[kind], self._clock()
         change, commit, digest = await self._change(clone, kind, offered=bool(own))
         reason = change.why or change.note
@@ -204,12 +209,14 @@ class ProposalController:
                 memory.pushes = 0
             if memory.pushes and now < memory.pushed_at + BETWEEN.delay(memory.pushes):
                 return "waiting"
-            memory.pushes, memory.pushed_at = memory.pushes + 1, now
             await self._push(clone, commit, branch, own)
+            # One that failed does not count: nobody was bothered, and the run has its own pauses.
+            memory.pushes, memory.pushed_at = memory.pushes + 1, now
             LOG.info("proposal %s: pushed to %s", kind, branch)
             await self._tell(change, branch)
             outcome = "pushed"
         if self._forge is not None and not is_open:
+            self._api.check_leads()
             opened = await self._forge.open(
                 branch=branch, title=title(change), body=request_body(kind, change)
             )
@@ -221,7 +228,11 @@ class ProposalController:
 
     async def _change(self, clone: Clone, kind: Kind, *, offered: bool) -> tuple[Change, str, str]:
         """What differs now, its commit, and the digest of its files. Raises GitError."""
-        memory = self._memory[kind]
+        memory, view = self._memory[kind], self._view
+        # Absence in an informer that is known to be outdated says nothing: a cluster that has joined since
+        # would count as gone.
+        if outdated := view.untrusted((view.scorers if kind is Kind.LOCKS else view.clusters,)):
+            return Change(why=outdated), "", ""
         root = clone.tree / self._git.path
         task = Task(root=str(root), kind=kind, seconds=self._page_seconds, secrets=self._secrets)
         if kind is Kind.LOCKS:
@@ -256,7 +267,8 @@ class ProposalController:
         elif change.files:
             names = [self._in_repository(file) for file in change.files]
             message = commit_message(kind, change)
-            commit = await clone.commit(names, parent=clone.head, message=message, at=datetime.now(UTC))
+            at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
+            commit = await clone.commit(names, parent=clone.head, message=message, at=at)
             content = sorted((await clone.changes(clone.head, commit)).items())
             digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:DIGITS] if content else ""
         memory.stamp, memory.made = stamp, (change, commit, digest)
@@ -300,6 +312,7 @@ class ProposalController:
             if self._forge is not None:
                 request = await self._forge.latest(branch)
                 if request is not None and request.is_open:
+                    self._api.check_leads()
                     await self._forge.close(request, why=why)
             await clone.push(None, branch=branch, expected=commit)
             del own[branch]

@@ -200,10 +200,12 @@ async def test_a_work_folder_is_emptied_before_and_removed_after(tmp_path: Path)
     left.write_text("", encoding="utf-8")
     settings = GitSettings(url="file:///none", author=AUTHOR, work_dir=tmp_path / "work")
     folder = tmp_path / "work/proposals"
-    async with working_clone(settings, "proposals"):
+    async with working_clone(settings, "proposals", may_push=lambda: None):
         assert list(folder.iterdir()) == []
     assert not folder.exists()
-    async with working_clone(GitSettings(url="file:///none", author=AUTHOR), "state") as other:
+    async with working_clone(
+        GitSettings(url="file:///none", author=AUTHOR), "state", may_push=lambda: None
+    ) as other:
         assert other.tree.parent.is_dir()
     assert not other.tree.parent.exists()
 

@@ -23,7 +23,7 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.integration.reconciler.replica import Replica, read_again, running
 from tests.support.githubserver import GitHubServer
 from tests.support.hubobjects import HUB
-from tests.support.objecthub import ObjectHub
+from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.pageserver import PageServer, says
 
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
@@ -155,8 +155,10 @@ class ProposalHub:
         return [str(item) for item in check(folder / self.folder).diagnostics if item.severity == "error"]
 
     @contextlib.asynccontextmanager
-    async def working(self, *, clock: Callable[[], float] | None = None) -> AsyncIterator["Leader"]:
-        async with self.hub.api() as api:
+    async def working(
+        self, *, clock: Callable[[], float] | None = None, claim: FixedClaim | None = None
+    ) -> AsyncIterator["Leader"]:
+        async with self.hub.api(claim=claim) as api:
             leader = Leader(api, clock=clock or monotonic)
             await read_again(leader.view)
             git = GitSettings(

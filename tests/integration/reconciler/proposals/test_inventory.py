@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dsf_runtime.informer import Informer
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import ProposalHub, cluster
 from tests.integration.reconciler.replica import read_again
@@ -184,3 +185,18 @@ async def test_a_cluster_that_is_left_out_for_ever_is_nothing_to_change(
         await working.looks_again("inventory", "nothing", times=3)
     assert scene.proposals == {}
     assert caplog.text.count("kube-public is left out") == 1
+
+
+async def test_an_informer_that_is_outdated_proposes_nothing(
+    scene: ProposalHub, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A cluster that has joined meanwhile would count as gone."""
+    scene.leaves("c5")
+    with monkeypatch.context() as patch:
+        patch.setattr(Informer, "broken", "the hub refuses the list")
+        async with scene.working() as working:
+            await working.looks_again("inventory", "undecided")
+            assert scene.proposals == {}
+    assert "what it depends on may be outdated: the hub refuses the list" in caplog.text
+    async with scene.working() as working:
+        await working.until(lambda: scene.proposals, "now it is proposed")

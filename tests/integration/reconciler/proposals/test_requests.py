@@ -9,6 +9,7 @@ import pytest
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import TOKEN, ProposalHub, page
 from tests.support.githubserver import GitHubServer
+from tests.support.objecthub import FixedClaim
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
@@ -201,3 +202,45 @@ async def test_mistakes_of_others_keep_the_inventory_as_it_is(
     assert scene.proposals == {}
     assert "clusters/c1.yaml" in caplog.text
     assert str(scene.work) not in caplog.text
+
+
+async def test_a_replica_that_no_longer_leads_offers_and_withdraws_nothing(
+    scene: ProposalHub, forge: GitHubServer
+) -> None:
+    """It was frozen, or cannot reach the hub; another one may offer something newer."""
+    claim = FixedClaim(seconds=0)
+    scene.departs("cpu")
+    async with scene.working(claim=claim) as working:
+        await working.until(lambda: working.count("locks", "failed") >= 3, "it is counted")
+        assert (scene.proposals, forge.pulls) == ({}, [])
+        claim.seconds = 1000
+        await working.until(forge.opened, "it is opened")
+        branch = scene.one
+        claim.seconds = 0
+        scene.pages.pages["/cpu/config"] = page("cpu_score")
+        before = working.count("locks", "failed")
+        await working.until(lambda: working.count("locks", "failed") >= before + 3, "it is counted")
+        assert (scene.one, forge.opened()) == (branch, [branch])
+        claim.seconds = 1000
+        await working.until(lambda: not scene.proposals, "it is withdrawn")
+        assert forge.opened() == []
+
+
+async def test_a_push_that_failed_delays_the_next_one_no_longer_than_a_failure(scene: ProposalHub) -> None:
+    """The server refuses three pushes. Pauses between proposals, minutes to hours, are for those that people
+    saw.
+    """
+    scene.hurries = ("APART", "LEFT")
+    scene.repository.hook(
+        "update",
+        "case $1 in *locks-*) ;; *) exit 0;; esac",
+        "count=$(cat pushes 2>/dev/null || echo 0)",
+        "echo $((count + 1)) > pushes",
+        "[ $count -ge 3 ] || { echo 'not now' >&2; exit 1; }",
+    )
+    scene.departs("cpu")
+    async with scene.working() as working:
+        await working.until(lambda: scene.proposals, "the fourth push is accepted")
+        await working.until(lambda: working.count("locks", "pushed") == 1, "it is counted")
+        assert working.count("locks", "failed") == 3
+        assert working.count("locks", "waiting") == 0

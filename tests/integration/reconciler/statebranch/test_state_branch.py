@@ -28,7 +28,7 @@ from tests.integration.reconciler.replica import (
     running,
 )
 from tests.support import hubobjects
-from tests.support.objecthub import ObjectHub
+from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.virtual_time import wall
 
 BRANCH = "gitops-dsf-state"
@@ -47,9 +47,14 @@ class StateBranchHub:
 
     @asynccontextmanager
     async def replica(
-        self, *, work: str = "work", interval: float = 20.0, namespaces: tuple[str, ...] = ()
+        self,
+        *,
+        work: str = "work",
+        interval: float = 20.0,
+        namespaces: tuple[str, ...] = (),
+        claim: FixedClaim | None = None,
     ) -> AsyncIterator["Leader"]:
-        async with self.hub.api() as api:
+        async with self.hub.api(claim=claim) as api:
             leader = Leader(api, clock=asyncio.get_running_loop().time)
             await read_again(leader.view)
             controller = StateBranchController(
@@ -185,6 +190,30 @@ async def test_half_a_hub_is_no_snapshot(scene: StateBranchHub, monkeypatch: pyt
         monkeypatch.setattr(Informer, "broken", "the hub refuses the list")
         await leader.until("failed")
     assert scene.repository.branches()[BRANCH] == tip
+
+
+async def test_a_replica_that_no_longer_leads_pushes_no_snapshot(scene: StateBranchHub) -> None:
+    """It was frozen, or cannot reach the hub; another one may have pushed a newer snapshot."""
+    claim = FixedClaim()
+    async with scene.replica(claim=claim) as leader:
+        await leader.until("pushed")
+        tip = scene.repository.branches()[BRANCH]
+        claim.seconds = 0
+        scene.score(81)
+        await leader.until("failed", more_than=2)
+        assert scene.repository.branches()[BRANCH] == tip
+        claim.seconds = 1000
+        await leader.until("pushed", more_than=1)
+        assert scene.repository.branches()[BRANCH] != tip
+
+
+async def test_the_age_of_the_snapshot_is_by_the_clock_of_the_hub(scene: StateBranchHub) -> None:
+    """Also for the next leader, which reads from the branch when it was taken."""
+    scene.hub.ahead = 5 * 3600.0
+    for _ in range(2):
+        async with scene.replica() as leader:
+            await leader.until("unchanged")
+            assert 0 <= (leader.metric("state_age_seconds") or -1) < 1000
 
 
 async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(scene: StateBranchHub) -> None:
