@@ -84,7 +84,7 @@ def named(clusters: Iterable[str]) -> str:
 
 
 def _with_condition(found: Assessment, *, on_hub: bool) -> Assessment:
-    masked = f"missing or masked on {{}}: the hub has no ConfigMap {MASKS_CONFIGMAP} with the masks"
+    masked = f"missing or masked on {{}}: ConfigMap {MASKS_CONFIGMAP} is missing or unreadable"
     parts = [
         f"fresh on {plural(found.fresh, 'cluster')}"
         + (f", about to expire on {named(found.expiring)}" if found.expiring else "")

@@ -59,6 +59,9 @@ class MaintenanceController:
             return INTERVAL_SECONDS
         if outdated := self._view.untrusted((self._view.clusters,)):
             raise ApiError(outdated)
+        if not self._view.maintenance.trusted:
+            msg = "the maintenance is not known now, so taints stay as they are"
+            raise ApiError(msg)
         effect = effect_of(items, clusters=clusters, placements=(), now=self._api.now())
         self._pauses.keep_only(clusters)
         for name in sorted(clusters):

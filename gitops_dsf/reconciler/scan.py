@@ -85,7 +85,9 @@ class ScoreScanner:
     async def _look(self, scorers: Mapping[str, DynamicScorer], now: float) -> Scan:
         view, by_owner = self._view, owners(scorers.values())
         targets = TargetClusters(
-            clusters=view.clusters.items, addons=view.addons.items, masks=view.masks.current
+            clusters=view.clusters.items,
+            addons=view.addons.items,
+            masks=view.masks.current if view.masks.trusted else None,
         )
         by_resource: dict[str, list[DynamicScorer]] = defaultdict(list)
         for item in scorers.values():

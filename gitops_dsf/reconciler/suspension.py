@@ -193,7 +193,10 @@ class SuspensionController:
         current = before or frozenset()
         scorers = dict(self._view.scorers.items)
         scan = await self._shared.scanner.scan()
-        states = [self._state(each, scan) for each in scorers.values()]
+        # In an informer that does not hear of renewals every score expires. Then only probes count, by which
+        # scores are no longer suspended.
+        outdated = self._view.untrusted((self._view.scores, self._view.clusters, self._view.addons))
+        states = [self._state(each, scan, outdated=bool(outdated)) for each in scorers.values()]
         changes = self._breaker.decide(states, current, self._shared.clock())
         names = current.symmetric_difference(changes)
         if changes or before is None:
@@ -211,13 +214,14 @@ class SuspensionController:
                         scorer_reference(each), reason, message, warning=score in names
                     )
 
-    def _state(self, item: DynamicScorer, scan: Scan) -> ScorerState:
+    def _state(self, item: DynamicScorer, scan: Scan, *, outdated: bool) -> ScorerState:
         scores = scan.assessments.get(item.name)
         known = self._health.get(item.name)
         health = None if known is None else known.status
         counts = ScoreCounts()
         # Scores are counted only when the count matters.
-        if health is HealthStatus.INACTIVE and self._shared.api.clock.known and scores is not None:
+        counted = health is HealthStatus.INACTIVE and self._shared.api.clock.known and not outdated
+        if counted and scores is not None:
             counts = count_scores(
                 scan.targets.expected(item),
                 addons=self._view.addons.items,

@@ -17,6 +17,8 @@ import msgspec
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError, ApiServer
+from dsf_runtime.clock import monotonic
+from dsf_runtime.informer import STALE_SECONDS
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.objects import ManagedClusterSet, ManagedClusterSetBinding
 from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS
@@ -101,8 +103,15 @@ class ConfigMapPoll(Generic[T]):
         """The same object until the content changes."""
         self.synced = asyncio.Event()
         """Set after the first read, even when it failed."""
-        self.trusted = False
-        """Whether it was read, or does not exist."""
+        self._read_at: float | None = None
+        """When the ConfigMap was read last, or was known not to exist."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it was read, or did not exist, a short time ago. Like an informer it becomes outdated: what
+        nobody could read for so long may have changed.
+        """
+        return self._read_at is not None and monotonic() - self._read_at <= STALE_SECONDS
 
     async def refresh(self) -> None:
         """Reads the ConfigMap once. When it cannot be read or is invalid, the content stays as it is."""
@@ -111,12 +120,12 @@ class ConfigMapPoll(Generic[T]):
             found = self._read(item.get("data"))
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
-                self.current, self.trusted = None, True
+                self.current, self._read_at = None, monotonic()
             self._warn(str(error))
         except msgspec.DecodeError as error:
             self._warn(f"ConfigMap {self.name}, key {self._key}: {error}")
         else:
-            self._last_warning, self.trusted = "", True
+            self._last_warning, self._read_at = "", monotonic()
             if found != self.current:
                 self.current = found
         self.synced.set()

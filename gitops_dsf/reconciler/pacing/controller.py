@@ -123,7 +123,7 @@ class PaceController:
         if outdated := self._view.untrusted(self._informers):
             raise ApiError(outdated)
         if not self._view.maintenance.trusted:
-            msg = "the maintenance is not known yet, and may freeze moves"
+            msg = "the maintenance is not known now, and may freeze moves"
             raise ApiError(msg)
         now = self._api.now()
         item = await self._stored.read()

@@ -48,19 +48,25 @@ def desired_status(
     *,
     health: Health | None,
     config: ConfigSync | None,
-    scores: Assessment,
+    scores: Assessment | Condition,
     now: float,
     settled: Condition = NOT_SAID,
 ) -> dict[str, Any]:
     """The whole status. `health` is None for a scorer without a scoring API: then its scores tell whether it
     works. `config` is None for a scorer without configSyncMode Full, `settled` is NOT_SAID without a journal.
+    `scores` is a Condition where the scores are not known now: then Scored stays what it was.
     """
     conditions = []
     if health is not None:
         conditions.append(("Healthy", _HEALTHY[health.status], health.reason, health.message))
     if config is not None:
         conditions.append(("ConfigSynced", config.status, config.reason, config.message))
-    judged = "" if health is not None else "; there is no scoring API, so healthStatus follows this condition"
+    kept = isinstance(scores, Condition)
+    judged = (
+        ""
+        if kept or health is not None
+        else "; there is no scoring API, so healthStatus follows this condition"
+    )
     conditions.append(("Scored", scores.status, scores.reason, f"{scores.message}{judged}"))
     if settled is not NOT_SAID:
         conditions.append((settled.type, settled.status, settled.reason, settled.message))
@@ -108,6 +114,14 @@ def _condition(
         "lastTransitionTime": since or timestamp_of(now),
         "observedGeneration": generation,
     }
+
+
+def _scored_before(item: DynamicScorer, outdated: str) -> Condition:
+    """The condition Scored as it is on the hub; Unknown for a scorer that has none yet."""
+    known = item.condition("Scored")
+    if known is not NOT_SAID:
+        return known
+    return Condition(type="Scored", status="Unknown", reason="NotKnown", message=outdated)
 
 
 LOG = logging.getLogger(__name__)
@@ -224,6 +238,8 @@ class ScorerController:
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._changed: set[str] = set()
         """Scorers that appeared or changed since they were probed."""
+        self._outdated = ""
+        """Why the last pass could not tell what is scored."""
         self._probe_now, self._status_now = asyncio.Event(), asyncio.Event()
         view.scorers.compare(self._on_scorer)
 
@@ -265,21 +281,34 @@ class ScorerController:
         await keep_looking(self.write, wake=self._status_now, failing=failing)
 
     async def write(self) -> float:
-        """Writes statuses that differ. Returns the seconds until the next pass. Raises ApiError."""
+        """Writes statuses that differ. Returns the seconds until the next pass. Raises ApiError.
+
+        What informers say that are known to be outdated is neither written nor reported: in them every score
+        expires.
+        """
+        view = self._view
+        if outdated := view.untrusted((view.scorers,)):
+            raise ApiError(outdated)
+        outdated = view.untrusted((view.scores, view.clusters, view.addons))
+        if outdated and outdated != self._outdated:
+            LOG.warning("the condition Scored of all scorers stays as it is: %s", outdated)
+        self._outdated = outdated
         now = self._api.now()
         self._metrics.clock_offset.set(self._api.clock.offset or 0.0)
         scan = await self._scanner.scan()
-        await self._reporter.report(scan)
+        if not outdated:
+            await self._reporter.report(scan)
         self._writer.keep_only(self._view.scorers.items)
         for name, item in list(self._view.scorers.items.items()):
             assessment, health = scan.assessments.get(name), self.prober.health.get(name)
             if assessment is not None and (health is not None or item.scored_by_query):
                 words = scan.affected_placements(item.resource)
+                scores = replace(assessment, message=f"{assessment.message}{'. ' if words else ''}{words}")
                 status = desired_status(
                     item,
                     health=health,
                     config=self.prober.config(name),
-                    scores=replace(assessment, message=f"{assessment.message}{'. ' if words else ''}{words}"),
+                    scores=_scored_before(item, outdated) if outdated else scores,
                     now=now,
                     settled=self._settled(item),
                 )

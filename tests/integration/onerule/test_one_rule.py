@@ -189,7 +189,7 @@ async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_maske
         del hub.objects["configmaps", NAMESPACE, "gitops-dsf-masks"]["data"]
         await leader.once()
         assert hub.condition("cpu")[2].endswith(
-            "missing or masked on 1 cluster (c2): the hub has no ConfigMap gitops-dsf-masks with the masks"
+            "missing or masked on 1 cluster (c2): ConfigMap gitops-dsf-masks is missing or unreadable"
         )
         found = await status(hub)
         assert states(found) == {"c1": "fresh", "c2": "missing"}

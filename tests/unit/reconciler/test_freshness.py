@@ -50,7 +50,7 @@ def assessed(
 
 LATE = fresh(224)
 """Less than a quarter of its TTL is left."""
-UNMASKED = "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): the hub has no ConfigMap"
+UNMASKED = "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): ConfigMap gitops-dsf-masks is"
 
 
 @pytest.mark.parametrize(

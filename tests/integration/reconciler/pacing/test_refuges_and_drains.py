@@ -272,3 +272,42 @@ async def test_a_taint_that_is_refused_is_tried_ever_more_rarely_and_holds_up_no
             assert 5 <= hub.asked.count("PATCH managedclusters/c2") <= 12
             hub.refused.clear()
             await in_time(lambda: hub.taints("c2"), what="it is tried again")
+
+
+async def test_maintenance_that_nobody_can_read_for_long_is_not_known(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A window that freezes moves may have been merged meanwhile. A short fault changes nothing."""
+    async with PaceHub() as hub:
+        herd(hub, EVEN, count=3, on="c1")
+        async with leading(hub):
+            await asyncio.sleep(60)
+            hub.refusals[f"GET configmaps/{MAINTENANCE_CONFIGMAP}"] = [403] * 4
+            await asyncio.sleep(125)
+            assert hub.refusals[f"GET configmaps/{MAINTENANCE_CONFIGMAP}"] == []
+            assert "the maintenance is not known now" not in caplog.text
+            hub.refusals[f"GET configmaps/{MAINTENANCE_CONFIGMAP}"] = [403] * 1000
+            await asyncio.sleep(200)
+            assert "moves are not paced now: the maintenance is not known now" in caplog.text
+            for name in ("c2", "c3", "c4"):
+                hub.score(name, 95)
+            hub.score("c1", 10)
+            await asyncio.sleep(120)
+            assert hub.moved == []
+            assert hub.admitted() == []
+            hub.refusals.clear()
+            await in_time(lambda: hub.moved, what="a move, when it is known again")
+        assert hub.broken == []
+
+
+async def test_a_taint_stays_while_nobody_can_read_the_windows() -> None:
+    async with PaceHub() as hub:
+        herd(hub, EVEN, count=1, on="c1")
+        hub.maintain(window("Cordon", "c2", closes=300.0))
+        async with leading(hub):
+            await in_time(lambda: hub.taints("c2"), what="the taint")
+            hub.refusals[f"GET configmaps/{MAINTENANCE_CONFIGMAP}"] = [403] * 1000
+            await asyncio.sleep(600)
+            assert hub.taints("c2"), "it may have been prolonged"
+            hub.refusals.clear()
+            await in_time(lambda: not hub.taints("c2"), what="it goes when they are known again")

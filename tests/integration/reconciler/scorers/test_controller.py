@@ -83,7 +83,7 @@ async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(
     status, reason, message = hub.condition("cpu")
     assert (status, reason) == ("True", "Fresh")
     assert message.startswith(
-        "fresh on 1 cluster; missing or masked on 1 cluster (c2): the hub has no ConfigMap gitops-dsf-masks"
+        "fresh on 1 cluster; missing or masked on 1 cluster (c2): ConfigMap gitops-dsf-masks is missing"
     )
     hub.masks('[{"clusterName": "c?", "scoreName": "mem"}]')
     await leader.once()
@@ -316,3 +316,52 @@ async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_
             async with leading(hub) as second:
                 await second.once()
             assert hub.condition("cpu", "Healthy")[0] == status
+
+
+async def test_an_outdated_informer_changes_no_condition_and_no_metric(
+    hub: ScorerHub, leader: Leader, pages: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an informer that hears of no renewal every score expires. What probes say is still written."""
+    query = {"type": "Query", "params": {"name": "mem", "interval": 5}}
+    hub.scorer("cpu")
+    hub.scorer("mem", scoring=query)
+    hub.joined("c1")
+    hub.score("c1", seconds=800)
+    hub.score("c1", "mem", seconds=800)
+    hub.masks("[]")
+    hub.placement("web", decided="c1")
+    await leader.once()
+    scored, mem = hub.condition("cpu"), hub.condition("mem")
+    assert scored == ("True", "Fresh", "fresh on 1 cluster")
+    assert hub.condition("cpu", "Healthy")[0] == "True"
+    hub.ahead += 1000
+    pages.pages["/healthz"] = Answer(status=503)
+    monkeypatch.setattr(type(leader.view.scores), "broken", "the watch of scores is refused")
+    assert await leader.once() == 1
+    assert hub.condition("cpu", "Healthy")[0] == "False", "probes need no scores"
+    assert (hub.condition("cpu"), hub.condition("mem")) == (scored, mem)
+    assert leader.metric("scored_clusters", scorer="cpu", state="expired") == 0
+    assert hub.events_about("Placement") == []
+    hub.scorer("new")
+    await leader.once()
+    assert hub.condition("new") == (
+        "Unknown",
+        "NotKnown",
+        "what it depends on may be outdated: the watch of scores is refused",
+    )
+    monkeypatch.undo()
+    await leader.once()
+    assert hub.condition("cpu")[:2] == ("False", "Expired")
+    assert hub.condition("mem")[:2] == ("False", "Expired")
+    assert leader.metric("scored_clusters", scorer="cpu", state="expired") == 1
+
+
+async def test_statuses_of_outdated_scorers_are_not_written(
+    hub: ScorerHub, leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.scorer("cpu")
+    hub.joined("c1")
+    monkeypatch.setattr(type(leader.view.scorers), "broken", "the watch is refused")
+    with pytest.raises(ApiError, match="may be outdated: the watch is refused"):
+        await leader.once()
+    assert hub.patched() == []

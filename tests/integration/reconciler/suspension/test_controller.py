@@ -200,3 +200,21 @@ async def test_switched_off_it_empties_its_own_list_once_and_leaves_peoples(hub:
         hub.write('["by-hand"]', **OURS)
         await asyncio.sleep(0.2)
         assert hub.listed == ["by-hand"]
+
+
+async def test_outdated_informers_suspend_nothing_and_probes_still_lift(
+    hub: SuspensionHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an informer that hears of no renewal every score expires."""
+    async with suspending(hub) as leader:
+        await suspend(hub, leader)
+        monkeypatch.setattr(type(leader.view.scores), "broken", "the watch of scores is refused")
+        hub.says("cpu", HealthStatus.ACTIVE)
+        await until(lambda: hub.listed == [])
+        hub.says("cpu", HealthStatus.INACTIVE)
+        await hub.passes()
+        leader.now += 1_000
+        await hub.passes()
+        assert hub.listed == []
+        monkeypatch.undo()
+        await until(lambda: hub.listed == ["cpu_score"])
