@@ -8,8 +8,9 @@ the count of the first one while the API server has it, which is an hour.
 import asyncio
 import hashlib
 import logging
+from collections import deque
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from prometheus_client import Counter
@@ -24,7 +25,7 @@ from gitops_dsf.wording import shortened
 LOG = logging.getLogger(__name__)
 COMPONENT: Final = "gitops-dsf-reconciler"
 BURST: Final = 100
-"""Events that the process may write at once."""
+"""Events that the process may write at once, and that may wait."""
 PER_SECOND: Final = 2.0
 """Rate after that. Conditions, metrics and the log have everything."""
 REQUEST_SECONDS: Final = 5.0
@@ -32,32 +33,52 @@ MAX_MESSAGE: Final = 1024
 """Characters of a message that the API server accepts."""
 
 
+class _Event(NamedTuple):
+    about: Reference
+    kind: str
+    """Normal or Warning."""
+    reason: str
+    message: str
+
+
 class Events:
-    """Writes Events into the namespace of their object. Never raises, and never waits for long."""
+    """Writes Events into the namespace of their object, one after another and beside its callers: a hub that
+    is slow must not hold up a control loop. What waits when the process ends is lost.
+    """
 
     def __init__(self, *, api: HubApi, outcomes: Counter) -> None:
         self._api, self._outcomes = api, outcomes
+        self._waiting = deque[_Event]()
+        self._work: asyncio.Task[None] | None = None
+        """Writes what waits. It ends when nothing does."""
         self._left, self._at = float(BURST), monotonic()
         """Events that may be written now, and when that was computed: a token bucket."""
 
-    async def say(self, about: Reference, reason: str, message: str, *, warning: bool = False) -> None:
-        """Writes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
+    def say(self, about: Reference, reason: str, message: str, *, warning: bool = False) -> None:
+        """Takes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
         message = shortened(message, most=MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
         now = monotonic()
         self._left, self._at = min(BURST, self._left + (now - self._at) * PER_SECOND), now
-        if self._left < 1:
+        if self._left < 1 or len(self._waiting) >= BURST:
             self._outcomes.labels(outcome="dropped").inc()
             return
         self._left -= 1
-        try:
-            async with asyncio.timeout(REQUEST_SECONDS):
-                outcome = await self._write(about, "Warning" if warning else "Normal", reason, message)
-        except (ApiError, TimeoutError, msgspec.DecodeError) as error:
-            outcome = "refused"
-            why = str(error) or "the hub does not answer"
-            LOG.warning("event on %s %s not written: %s", about.kind, about.name, why)
-        self._outcomes.labels(outcome=outcome).inc()
+        self._waiting.append(_Event(about, "Warning" if warning else "Normal", reason, message))
+        if self._work is None or self._work.done():
+            self._work = asyncio.create_task(self._write_all(), name="events")
+
+    async def _write_all(self) -> None:
+        while self._waiting:
+            event = self._waiting.popleft()
+            try:
+                async with asyncio.timeout(REQUEST_SECONDS):
+                    outcome = await self._write(*event)
+            except (ApiError, TimeoutError, msgspec.DecodeError) as error:
+                outcome = "refused"
+                why = str(error) or "the hub does not answer"
+                LOG.warning("event on %s %s not written: %s", event.about.kind, event.about.name, why)
+            self._outcomes.labels(outcome=outcome).inc()
 
     async def _write(self, about: Reference, kind: str, reason: str, message: str) -> str:
         path, now = f"/api/v1/namespaces/{about.namespace}/events", timestamp_of(self._api.now())

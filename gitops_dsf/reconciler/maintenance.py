@@ -99,7 +99,7 @@ class MaintenanceController:
         await self._api.merge(f"{CLUSTERS.path}/{name}", change)
         reason = "ClusterCordoned" if wanted else "ClusterUncordoned"
         message = f"{name}: the taint {MAINTENANCE_TAINT} is {'set' if wanted else 'gone'}"
-        await self._events.say(about_maintenance(self._view.hub_namespace), reason, message)
+        self._events.say(about_maintenance(self._view.hub_namespace), reason, message)
 
 
 def about_maintenance(namespace: str) -> Reference:
@@ -119,8 +119,8 @@ async def report_drains(shared: Shared, before: MaintenanceState, after: Mainten
                 f"{what}: {plural(drain.count, 'paced Placement')} left, which will not be gone by"
                 f" {timestamp_of(drain.until)}; nothing is broken to keep that"
             )
-            await shared.events.say(about, "DrainLate", message, warning=True)
+            shared.events.say(about, "DrainLate", message, warning=True)
         if not drain.count and (earlier is None or earlier.count):
-            await shared.events.say(about, "DrainDone", f"{what}: no paced Placement is left")
+            shared.events.say(about, "DrainDone", f"{what}: no paced Placement is left")
     shared.metrics.maintenance_left.set({(each.cluster,): each.count for each in after.drains})
     shared.metrics.maintenance_late.set({(each.cluster,): float(each.late) for each in after.drains})

@@ -56,6 +56,12 @@ class Metrics:
             " hub.",
             "outcome",
         )
+        self.conflicts = counter(
+            "conflicts",
+            "Writes that the hub refused because somebody else wrote the object meanwhile. They are tried"
+            " again.",
+            "resource",
+        )
         self.clock_offset = gauge(
             "clock_offset_seconds", "Seconds that the hub's clock is ahead of this process's."
         )

@@ -83,7 +83,7 @@ class ScoreGarbageCollector:
             words = [f"{name} ({why})" for (each, name), why in gone.items() if each == resource]
             if words:
                 message = f"deleted expired scores that no agent renews: {names_text(words)}"
-                await self._events.say(scorer_reference(owner.item), "DeadScoresRemoved", message)
+                self._events.say(scorer_reference(owner.item), "DeadScoresRemoved", message)
 
     async def _delete(self, resource: str, name: str, owner: Owner | None) -> str:
         """Returns why it was deleted; empty when it stays. Raises ApiError, and UNREADABLE."""

@@ -16,6 +16,7 @@ from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scan import ScoreScanner
 
 LOG = logging.getLogger(__name__)
+CONFLICT_SECONDS: Final = 1.0
 INTERVAL_SECONDS: Final = 10.0
 """Between two looks of a controller that does not say when it must look again."""
 
@@ -24,8 +25,8 @@ async def keep_looking(
     look: Callable[[], Awaitable[float | None]], *, wake: asyncio.Event, pause: float = 0.0, failing: str = ""
 ) -> None:
     """Looks after each change (`wake`), and after so many seconds as the last look said; None: only after a
-    change. `pause` is the shortest time between two looks. A look that raises ApiError is `failing`, and a
-    conflict with another writer is not told.
+    change. `pause` is the shortest time between two looks. A look that raises ApiError is `failing`. After a
+    conflict with another writer, which the client logs and counts, it looks again soon.
     """
     while True:
         wake.clear()
@@ -33,7 +34,9 @@ async def keep_looking(
         try:
             seconds = await look()
         except ApiError as error:
-            if error.status != HTTPStatus.CONFLICT:
+            if error.status == HTTPStatus.CONFLICT:
+                seconds = CONFLICT_SECONDS
+            else:
                 LOG.warning("%s: %s", failing, error)
         await asyncio.sleep(pause)
         await happens_within(wake, seconds=None if seconds is None else max(0.0, seconds - pause))
@@ -52,6 +55,7 @@ class Shared:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.api, self.metrics, self.clock = api, metrics, clock
+        api.on_conflict = lambda resource: metrics.conflicts.labels(resource=resource).inc()
         self.view = HubView(
             api=api,
             hub_namespace=hub_namespace,

@@ -210,9 +210,7 @@ class SuspensionController:
             reason = "Suspended" if score in names else "Resumed"
             for each in scorers.values():
                 if each.score_name == score:
-                    await self._shared.events.say(
-                        scorer_reference(each), reason, message, warning=score in names
-                    )
+                    self._shared.events.say(scorer_reference(each), reason, message, warning=score in names)
 
     def _state(self, item: DynamicScorer, scan: Scan, *, outdated: bool) -> ScorerState:
         scores = scan.assessments.get(item.name)

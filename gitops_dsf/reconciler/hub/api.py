@@ -49,6 +49,18 @@ class HubApi(ApiServer):
             load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, admit=self._ask, wall=wall
         )
         self._left = left
+        self.on_conflict: Callable[[str], None] = lambda _resource: None
+        """Called with the plural name of a resource when somebody else wrote an object meanwhile."""
+
+    async def request(self, method: str, path: str, **how: Any) -> bytes:  # noqa: ANN401 - as the base class
+        try:
+            return await super().request(method, path, **how)
+        except ApiError as error:
+            # A POST is answered 409 when the object exists, which is not a conflict about a version.
+            if error.status == HTTPStatus.CONFLICT and method != "POST":
+                LOG.info("another writer was faster; it is read again: %s", error)
+                self.on_conflict(_resource_of(path))
+            raise
 
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str = MANAGER) -> bytes:
         return await super().merge(path, change, manager=manager)
@@ -87,6 +99,13 @@ class HubApi(ApiServer):
         if left <= 0 or (method == "DELETE" and left < DELETION_SECONDS + MARGIN_SECONDS):
             msg = f"{method} {path}: not sent: another replica may lead before the hub answers"
             raise ApiError(msg)
+
+
+def _resource_of(path: str) -> str:
+    """The plural name of the resource of a path, such as managedclusters."""
+    words = path.strip("/").split("/")
+    words = words[2:] if words[0] == "api" else words[3:]
+    return words[2] if words[0] == "namespaces" and len(words) > 2 else words[0]
 
 
 class ConfigMapPoll(Generic[T]):

@@ -135,9 +135,9 @@ class FlappingReporter:
             if name in placements:
                 about = placement_reference(name, placements[name], self._namespace)
                 if key in found:
-                    await self._events.say(about, "Flapping", f"it {flapping_text(found[key])}", warning=True)
+                    self._events.say(about, "Flapping", f"it {flapping_text(found[key])}", warning=True)
                 else:
-                    await self._events.say(about, "FlappingEnded", "it no longer moves back and forth")
+                    self._events.say(about, "FlappingEnded", "it no longer moves back and forth")
 
     def settled(self, resource: str) -> Condition | None:
         """The condition of the scorer that publishes this AddOnPlacementScore; None: not known yet."""

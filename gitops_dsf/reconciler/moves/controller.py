@@ -258,13 +258,13 @@ class MoveReporter:
         if message != known.announced and now - known.reason_since >= NEWS_SECONDS:
             known.announced = message
             about = application_set_reference(name, uid, self._namespace)
-            await self._events.say(about, "MoveWaits", message, warning=first.reason in TROUBLE)
+            self._events.say(about, "MoveWaits", message, warning=first.reason in TROUBLE)
 
     async def deleted(self, name: str, uid: str, verdict: CopyVerdict) -> None:
         self._metrics.copies_removed.labels(applicationset=name).inc()
         copy = verdict.copy
         LOG.info("Application %s deleted from %s: %s", copy.name, copy.cluster, verdict.message)
-        await self._events.say(
+        self._events.say(
             application_set_reference(name, uid, self._namespace),
             "CopyRemoved",
             f"{copy.name} on {copy.cluster} is deleted: {verdict.message}",

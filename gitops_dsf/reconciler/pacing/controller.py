@@ -254,7 +254,7 @@ async def _say(shared: Shared, move: Move, reason: str, message: str) -> None:
     item = shared.view.placements.items.get(name)
     if item is not None:
         about = placement_reference(name, item, namespace)
-        await shared.events.say(about, reason, message, warning=reason == "MoveWithdrawn")
+        shared.events.say(about, reason, message, warning=reason == "MoveWithdrawn")
 
 
 def _way(move: Move) -> str:

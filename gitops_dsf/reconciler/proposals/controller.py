@@ -297,7 +297,7 @@ class ProposalController:
         for name in change.scorers:
             if (item := self._view.scorers.items.get(name)) is not None:
                 message = f"/config differs from the lock; a new lock is proposed on branch {branch}"
-                await self._events.say(scorer_reference(item), "LockProposed", message)
+                self._events.say(scorer_reference(item), "LockProposed", message)
 
     async def _drop(
         self, clone: Clone, kind: Kind, own: dict[str, str], outcome: str, why: str, *, keep: str = ""

@@ -168,7 +168,7 @@ class StatusWriter:
             # A condition that is new and good needs no Event.
             if bad if known is NOT_SAID else (known.status, known.reason) != (item["status"], item["reason"]):
                 message = f"{item['type']} is {item['status']}: {item['message']}"
-                await self._events.say(scorer_reference(before), item["reason"], message, warning=bad)
+                self._events.say(scorer_reference(before), item["reason"], message, warning=bad)
 
 
 class FreshnessReporter:
@@ -214,7 +214,7 @@ class FreshnessReporter:
 
     async def _say(self, name: str, item: PlacementSummary, reason: str, message: str) -> None:
         about = placement_reference(name, item, self._view.argocd_namespace)
-        await self._events.say(about, reason, message, warning=reason == "ScoresMissing")
+        self._events.say(about, reason, message, warning=reason == "ScoresMissing")
 
 
 class ScorerController:

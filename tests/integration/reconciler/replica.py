@@ -41,6 +41,11 @@ class Replica:
     def metric(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
 
+    async def events_written(self) -> None:
+        """Waits for the Events that were said."""
+        if self.shared.events._work is not None:
+            await self.shared.events._work
+
     def samples(self, name: str, label: str) -> dict[str, float]:
         """The values of a metric by one of its labels."""
         return {

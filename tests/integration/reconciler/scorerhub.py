@@ -129,6 +129,7 @@ class Leader(Replica):
             await asyncio.sleep(1)
         before = self.metric("status_patches_total") or 0.0
         await self.controller.write()
+        await self.events_written()
         return int((self.metric("status_patches_total") or 0.0) - before)
 
 

@@ -12,6 +12,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.support.apiserver import Object
 from tests.support.objecthub import ObjectHub
+from tests.support.waiting import until
 
 BURST = 100
 PER_SECOND = 2.0
@@ -32,9 +33,12 @@ class Recorder:
         metrics = Metrics()
         self.counter = metrics.events
         self.events = Events(api=api, outcomes=metrics.events)
+        self.said = 0
 
     async def say(self, message: str = "it happened", about: Reference | None = None) -> None:
-        await self.events.say(about or thing(), "Happened", message, warning=True)
+        self.events.say(about or thing(), "Happened", message, warning=True)
+        self.said += 1
+        await until(lambda: sum(self.outcomes().values()) == self.said)
 
     def outcomes(self) -> dict[str, float]:
         samples = [sample for family in self.counter.collect() for sample in family.samples]
@@ -91,12 +95,14 @@ async def test_refusals_and_silence_are_borne(hub: ObjectHub, api: HubApi) -> No
 async def test_too_many_at_once_are_dropped(hub: ObjectHub, api: HubApi) -> None:
     recorder = Recorder(api)
     for number in range(BURST + 10):
-        await recorder.say(about=thing(uid=str(number)))
+        recorder.events.say(thing(uid=str(number)), "Happened", "at once")
+    await until(lambda: sum(recorder.outcomes().values()) == BURST + 10)
     assert len(written(hub)) == BURST
     assert recorder.outcomes()["dropped"] == 10
     await asyncio.sleep(5 / PER_SECOND)
     for number in range(10):
-        await recorder.say(about=thing(uid=str(1000 + number)))
+        recorder.events.say(thing(uid=str(1000 + number)), "Happened", "at once")
+    await until(lambda: sum(recorder.outcomes().values()) == BURST + 20)
     assert len(written(hub)) == BURST + 5
 
 
@@ -109,3 +115,29 @@ async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes(
     assert len(event["message"]) == 1024
     assert len(event["metadata"]["name"]) <= 253
     assert ".." not in event["metadata"]["name"]
+
+
+async def test_a_hub_that_is_slow_holds_up_nobody_and_keeps_the_order(hub: ObjectHub, api: HubApi) -> None:
+    """Each request may take five seconds. What comes on top of what may wait is dropped."""
+    recorder, loop = Recorder(api), asyncio.get_running_loop()
+    hub.gate = asyncio.Event()
+    began = loop.time()
+    for number in range(20):
+        recorder.events.say(thing(), "Happened", str(number))
+    assert loop.time() == began
+    await asyncio.sleep(12)
+    assert recorder.outcomes() == {"refused": 2}
+    hub.gate.set()
+    await until(lambda: sum(recorder.outcomes().values()) == 20)
+    assert [event["message"] for event in written(hub)] == [str(number) for number in range(20)]
+
+
+async def test_what_waits_for_a_slow_hub_is_bounded(hub: ObjectHub, api: HubApi) -> None:
+    recorder = Recorder(api)
+    hub.gate = asyncio.Event()
+    for number in range(1000):
+        recorder.events.say(thing(), "Happened", str(number))
+        await asyncio.sleep(1)
+    outcomes = recorder.outcomes()
+    assert outcomes["refused"] == pytest.approx(200, abs=1)
+    assert outcomes["dropped"] >= 1000 - 200 - BURST - 1

@@ -3,6 +3,7 @@ dies or is frozen when, and every move that began comes to its end.
 """
 
 import asyncio
+import logging
 import time
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -303,3 +304,27 @@ def test_the_page_shows_the_queue_as_it_was(monkeypatch: pytest.MonkeyPatch) -> 
 
     virtual_time.run(go())
     assert said in [block.text for block in blocks(PAGE, "text")]
+
+
+async def test_a_conflict_about_the_ledger_is_counted_and_tried_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Somebody annotates the ConfigMap between read and write."""
+    caplog.set_level(logging.INFO)
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 10, "c2": 90}, count=2, on="c1")
+        async with leading(hub) as replica:
+            await in_time(hub.admitted, what="the first move")
+            times = iter(range(3))
+
+            def between(word: str) -> None:
+                item = hub.get("configmaps", MOVES_SCORE, namespace=HUB)
+                if word == "PUT configmaps" and item is not None and next(times, None) is not None:
+                    hub.put("configmaps", MOVES_SCORE, namespace=HUB, data=item["data"])
+
+            hub.between = between
+            await in_time(lambda: len(hub.moved) == 2, what="both moved")
+            assert next(times, None) is None
+            assert replica.metric("conflicts_total", resource="configmaps") == 3
+    assert caplog.text.count("another writer was faster; it is read again: PUT ") == 3
+    assert hub.broken == []

@@ -334,7 +334,7 @@ async def test_an_outdated_informer_changes_no_condition_and_no_metric(
     scored, mem = hub.condition("cpu"), hub.condition("mem")
     assert scored == ("True", "Fresh", "fresh on 1 cluster")
     assert hub.condition("cpu", "Healthy")[0] == "True"
-    hub.ahead += 1000
+    hub.ahead += 850
     pages.pages["/healthz"] = Answer(status=503)
     monkeypatch.setattr(type(leader.view.scores), "broken", "the watch of scores is refused")
     assert await leader.once() == 1
