@@ -45,6 +45,8 @@ _WORDS = {"could not find expected ':'": _WITHOUT_COLON} | {
 _BREAK = re.compile("\r\n|\r|\n")
 _FIELD = re.compile(r"""\s*(- +|["']?[A-Za-z_][\w./-]*["']?:(\s|$))""")
 """The start of a line that is a field or an item, and hardly part of a text."""
+_ENDED_BY_QUOTE = re.compile(r"""(?:^|[-:,\[{]\s)\s*("(?:[^"\\]|\\.)*")(?=[^\s,:\]}#])""")
+"""A double-quoted value, and text directly behind its end."""
 _NO_BREAK_SPACE = "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])"
 # Compiled on first use: it takes 4 ms, and repositories without mistakes do not need it.
 _NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff"
@@ -63,7 +65,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     if "\t" in _leading_blank(here) and re.search("token|indentation|tab", problem):
         message = "a tab in the indentation; YAML allows spaces only"
         return SyntaxMistake(line, here.index("\t"), message, "use spaces", tab=True)
-    found = _open_quote(error, text, lines) or _no_break_space(lines, line)
+    found = _open_quote(error, text, lines) or _no_break_space(lines, line) or _inner_quote(lines, line)
     if found is not None:
         return found
     words = next((words for part, words in _WORDS.items() if part in problem), None)
@@ -121,6 +123,18 @@ def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
             message = f"U+{ord(lines[number][column]):04X} looks like a space, but is not one in YAML"
             return SyntaxMistake(number, column, message, "write a space")
     return None
+
+
+def _inner_quote(lines: list[str], line: int) -> SyntaxMistake | None:
+    """A double-quoted value with double quotes in it, as people write PromQL: the first label ends it."""
+    found = _ENDED_BY_QUOTE.search(lines[line])
+    if found is None:
+        return None
+    message = "a double quote ends the value that begins with one, and text follows it"
+    hint = "write the whole value in single quotes: '...'"
+    if "'" in lines[line][found.start(1) :]:
+        hint = "write `|-` in its place, and the text on the next line, indented and without quotes around it"
+    return SyntaxMistake(line, found.end(1) - 1, message, hint)
 
 
 def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:

@@ -54,6 +54,8 @@ _PATTERNS = {
     r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
 }
 _DURATIONS = frozenset({"interval", "range", "step"})
+_POINTS = frozenset({"stickiness", "demand", "deadband", "outputMin", "outputMax"})
+"""Fields in score points, which people also write as percentages: a score has at most 100 points."""
 _DURATION: Final = r"([0-9]{1,9}[smhdw])+"
 """As PromQL writes durations."""
 _TYPES = {
@@ -143,6 +145,10 @@ def _diagnostic(
         expected = " or ".join(dict.fromkeys([*types, *rules]))
         written = document.written(path)
         hint, right = _mend(types, path, first["input"], written)
+        if "an object" in types and isinstance(first["input"], bool):
+            hint = _object_for(model, path, value=first["input"])
+        elif isinstance(first["input"], str) and re.fullmatch(r"-?[0-9.]+ ?%", first["input"]):
+            hint = _without_percent(model, path, first["input"])
         message = f"{name} must be {expected}, not {_kind(first['input'], written)}"
         edits = () if right is None else (Edit(path, value=right),)
         return codes.WRONG_TYPE.at(document.at(path), message, hint or _describe(model, path), edits=edits)
@@ -170,6 +176,25 @@ def _mend(types: list[str], path: Path, value: object, written: str) -> tuple[st
     if number and {"a whole number", "a number"} & {*types}:
         return "remove the quotes", int(value)
     return "", None
+
+
+def _object_for(model: type[BaseModel], path: Path, *, value: bool) -> str:
+    """What to write in place of `true` or `false`, as people switch something on that has fields."""
+    name, kind = path[-1], model_at(model, path)
+    if not value:
+        return f"remove {name}"
+    if kind is None:
+        return ""
+    needed = [field.alias or key for key, field in kind.model_fields.items() if field.is_required()]
+    if needed:
+        return f"write its fields, at least {names_text(needed)}"
+    return f"write {name}: {{}} for its defaults, or its fields: {names_text(field_names(kind), most=8)}"
+
+
+def _without_percent(model: type[BaseModel], path: Path, value: str) -> str:
+    if path[-1] in _POINTS:
+        return f"write {value.rstrip(' %')}: {path[-1]} is a number of score points"
+    return f"write a whole number without %: {_describe(model, path)}"
 
 
 def _addition(model: type[BaseModel], path: Path) -> str:
@@ -221,5 +246,7 @@ def _kind(value: object, written: str = "") -> str:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()  # as it is written
     text = str(value).replace("\n", " ") if not isinstance(value, (dict, list)) else _kind(value)
     return shortened(text)
