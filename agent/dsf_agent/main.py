@@ -13,6 +13,7 @@ from dsf_agent.configuration.settings import DEFAULT_WAITS, Settings, Waits
 from dsf_agent.errors import SettingsError
 from dsf_agent.process import build, check, supervise
 from dsf_runtime import logs, threads
+from dsf_wire.text import printable
 
 LOG_FIELDS: Final = ("scorer", "stage", "reason", "object")
 """Fields that a log record may have besides its text."""
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None, *, waits: Waits = DEFAULT_WAITS) -> 
     try:
         settings = replace(settings_module.read(flags, os.environ), waits=waits)
     except SettingsError as error:
-        print(f"gitops-dsf-agent: {error}", file=sys.stderr)
+        print(printable(f"gitops-dsf-agent: {error}"), file=sys.stderr)
         return 2
     return _start(settings, scorers=getattr(flags, "scorer", []))
 
@@ -56,7 +57,7 @@ def _start(settings: Settings, *, scorers: list[str]) -> int:
     try:
         return threads.leave(asyncio.run(process()))
     except OSError as error:
-        print(f"gitops-dsf-agent: {error}", file=sys.stderr)
+        print(printable(f"gitops-dsf-agent: {error}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

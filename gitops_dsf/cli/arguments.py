@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 
@@ -186,5 +187,5 @@ def chosen_context(args: argparse.Namespace) -> str:
         raise UsageError(
             "there is no current context: name the hub with --context, or run kubectl config use-context"
         )
-    print(f"hub: {found} (the current context)", file=sys.stderr)
+    print(printable(f"hub: {found} (the current context)"), file=sys.stderr)
     return found

@@ -11,6 +11,7 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Final
 
+from dsf_wire.text import printable_lines
 from gitops_dsf.ci.environment import Pipeline, PipelineError, pipeline_of, secret_variable
 from gitops_dsf.ci.publish import Publication
 from gitops_dsf.cli.arguments import check_has_settings
@@ -173,4 +174,4 @@ def _printed(*command: str) -> tuple[int, str]:
 
 
 def _say(text: str) -> None:
-    print(f"ci: {text}", flush=True)
+    print(printable_lines(f"ci: {text}".split("\n")), end="", flush=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import UNSET
 
+from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.cli.hubdata import read_hub_data
 from gitops_dsf.cli.terminal import json_text
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     reasons = list(_refusals(preview, before.fleet, after.fleet, args.fail_on))
     for reason in reasons:
-        print(f"--fail-on: {reason}", file=sys.stderr)
+        print(printable(f"--fail-on: {reason}"), file=sys.stderr)
     return int(bool(reasons) or (args.exit_code and preview.differs))
 
 

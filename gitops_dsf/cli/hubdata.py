@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.errors import UsageError
@@ -31,7 +32,7 @@ def read_hub_data(
     today = datetime.now(UTC)
     snapshot, missing = _snapshot(args, resources, moves_in)
     for problem in snapshot.problems if snapshot else ():
-        print(f"warning: {problem}", file=sys.stderr)
+        print(printable(f"warning: {problem}"), file=sys.stderr)
     now = args.now or (snapshot.observed_at if snapshot else None) or today
     return HubData(snapshot=snapshot, now=now, today=today, missing=missing)
 

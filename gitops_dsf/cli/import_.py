@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TextIO
 
+from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import check_has_settings, chosen_context, read_named
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hubreader.files import documents
@@ -39,7 +40,7 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
 
 def _report(found: Import, *, dry_run: bool) -> None:
     def tell(line: Line, text: str, *, out: TextIO = sys.stderr) -> None:
-        print(f"{found.root / line.file}: {line.kind} {line.name}{text}", file=out)
+        print(printable(f"{found.root / line.file}: {line.kind} {line.name}{text}"), file=out)
 
     for line in found.added:
         tell(line, " added", out=sys.stdout)
@@ -53,7 +54,7 @@ def _report(found: Import, *, dry_run: bool) -> None:
     for line in found.missing:
         tell(line, " is not on the hub; remove it here if it has left the fleet")
     if found.skipped:
-        print(f"passed over: {', '.join(found.skipped)}", file=sys.stderr)
+        print(printable(f"passed over: {', '.join(found.skipped)}"), file=sys.stderr)
     would = "would be " if dry_run else ""
     counts = f"{len(found.added)} {would}added, {len(found.changed)} {would}changed"
-    print(f"{counts}, {found.unchanged} as they were")
+    print(printable(f"{counts}, {found.unchanged} as they were"))

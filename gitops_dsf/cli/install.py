@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import check_is_folder, chosen_context
 from gitops_dsf.cli.doctor import findings_text
 from gitops_dsf.cli.report import show_findings
@@ -80,10 +81,10 @@ def _is_published(source: Source, *, must: bool) -> bool:
     """Says what must be pushed first. Returns whether to go on."""
     wrong, note = unpublished(source)
     if wrong and must:
-        print(f"nothing was changed: {wrong}", file=sys.stderr)
+        print(printable(f"nothing was changed: {wrong}"), file=sys.stderr)
         return False
     if wrong or note:
-        print(f"note: {wrong or note}", file=sys.stderr)
+        print(printable(f"note: {wrong or note}"), file=sys.stderr)
     return True
 
 
@@ -99,10 +100,9 @@ def _settled(examine: Callable[[bool], tuple[Finding, ...]]) -> tuple[Finding, .
             return findings
         if not told:
             told = True
-            print(
+            say(
                 f"doctor finds errors ({names_text(errors)}) that may pass: looking again for"
-                f" {SETTLING_SECONDS:.0f} s",
-                flush=True,
+                f" {SETTLING_SECONDS:.0f} s"
             )
         time.sleep(LOOK_AGAIN_SECONDS)
 
@@ -124,5 +124,6 @@ def _apply(args: argparse.Namespace, context: str, source: Source) -> None:
                 f"Commit gitops-dsf.yaml and rendered/, and push them to {url}: Argo CD applies what is there"
             )
         if not args.no_wait:
-            say("\nWhat Argo CD does with it")
+            say("")
+            say("What Argo CD does with it")
             installer.wait(seconds=args.timeout)

@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("\n".join(filter(None, (log_text(shown), explained))))
     else:
         about = f" of {args.application}" if args.application else ""
-        print(f"no change{about} is recorded in this span; --days N looks further back", file=sys.stderr)
+        text = f"no change{about} is recorded in this span; --days N looks further back"
+        print(printable(text), file=sys.stderr)
         sys.stdout.write(explained)
     return 0
 

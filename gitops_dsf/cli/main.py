@@ -177,11 +177,9 @@ def _run_in_format(args: argparse.Namespace, run: Callable[[argparse.Namespace],
     with redirect_stdout(StringIO()) as printed:
         code = run(args)
     if text := printed.getvalue().strip():
-        import json
+        from gitops_dsf.cli.yamltext import yaml_text
 
-        import yaml
-
-        yaml.safe_dump(json.loads(text), sys.stdout, sort_keys=False, allow_unicode=True, width=10_000)
+        sys.stdout.write(yaml_text(text))
     return code
 
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.errors import RepositoryError, UsageError
@@ -65,11 +66,11 @@ def _stream(tree: RenderedTree, part: str | None) -> int:
     if not paths:
         # Argo CD accepts empty output and then deletes everything
         # (docs/contributing/behaviour.md#plugin-output).
-        print(
+        text = (
             f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD delete what"
-            " is there",
-            file=sys.stderr,
+            " is there"
         )
+        print(printable(text), file=sys.stderr)
         return 1
     out = sys.stdout.buffer
     for path in paths:
@@ -88,55 +89,58 @@ def _check(changes: Changes, out: Path) -> int:
         ("left over", changes.removed),
     ):
         for path in paths:
-            print(f"{word}: {out / path}")
+            print(printable(f"{word}: {out / path}"))
     if changes.unwanted:
         print(
-            f"{out} holds files that no source renders to, and Argo CD would apply them: remove them",
+            f"{printable(out)} holds files that no source renders to, and Argo CD would apply them:"
+            " remove them",
             file=sys.stderr,
         )
     if not changes.is_clean or changes.blocked:
-        print(f"{out} is not what the sources render to: run `gitops-dsf render`", file=sys.stderr)
+        print(f"{printable(out)} is not what the sources render to: run `gitops-dsf render`", file=sys.stderr)
     return int(bool(changes.unwanted or changes.blocked) or not changes.is_clean)
 
 
 def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: bool) -> int:
     if changes.blocked:
-        names = "\n".join(f"  {out / path}" for path in changes.blocked)
+        names = "\n".join(f"  {printable(out / path)}" for path in changes.blocked)
         raise RepositoryError(
             "files that gitops-dsf did not write stand where rendered files belong; move them away"
             f" first:\n{names}"
         )
     if changes.works_dropped > SHRINK_LIMIT * changes.works_before and not allow_shrink:
-        print(
+        text = (
             f"this render would drop {changes.works_dropped} of {changes.works_before} ManifestWorks, more"
             f" than {SHRINK_LIMIT:.0%}: are all the files of clusters/ there? If it is meant, add"
-            " --allow-shrink",
-            file=sys.stderr,
+            " --allow-shrink"
         )
+        print(printable(text), file=sys.stderr)
         return 1
     if changes.scorers_dropped and not allow_shrink:
         # Without scorers, every cluster would get an empty list, and every agent would delete its scores.
-        print(
+        text = (
             f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all the files of"
-            " scorers/ there? If it is meant, add --allow-shrink",
-            file=sys.stderr,
+            " scorers/ there? If it is meant, add --allow-shrink"
         )
+        print(printable(text), file=sys.stderr)
         return 1
     write(tree, out, changes)
     _report_foreign(changes, out)
     if changes.is_clean:
-        print(f"{out}: {len(tree.files)} files, nothing changed")
+        print(f"{printable(out)}: {len(tree.files)} files, nothing changed")
     else:
         counts = f"{len(changes.added)} added, {len(changes.changed)} changed, {len(changes.removed)} removed"
-        print(f"{out}: {len(tree.files)} files; {counts}")
+        print(printable(f"{out}: {len(tree.files)} files; {counts}"))
+    bootstrap = out / BOOTSTRAP
     if changes.owned and any(path.startswith(f"{BOOTSTRAP}/") for path in changes.stale):
-        print(
-            f"{out / BOOTSTRAP} changed, and Argo CD does not apply it: run kubectl apply --server-side -f"
-            f" {out / BOOTSTRAP}, because until then Argo CD refuses what its AppProjects do not allow"
+        text = (
+            f"{bootstrap} changed, and Argo CD does not apply it: run kubectl apply --server-side -f"
+            f" {bootstrap}, because until then Argo CD refuses what its AppProjects do not allow"
         )
+        print(printable(text))
     return 0
 
 
 def _report_foreign(changes: Changes, out: Path) -> None:
     for path in changes.foreign:
-        print(f"{out / path}: not written by gitops-dsf, left alone", file=sys.stderr)
+        print(printable(f"{out / path}: not written by gitops-dsf, left alone"), file=sys.stderr)

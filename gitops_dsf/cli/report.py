@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from dsf_wire.text import printable
+from dsf_wire.text import printable, printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.diagnostics import Diagnostic, Severity
@@ -49,7 +49,7 @@ def show_findings(directory: Path, diagnostics: Iterable[Diagnostic], *, ending:
     findings = under(directory, diagnostics)
     sys.stderr.write(report(findings, "text"))
     if ending:
-        sys.stderr.write(f"{summary(findings)}; {ending}\n")
+        sys.stderr.write(printable_lines([f"{summary(findings)}; {ending}"]))
 
 
 def prefix_of(directory: Path) -> Path:
@@ -93,10 +93,9 @@ def _text(item: Diagnostic, *, colour: bool) -> str:
 
 def _printable(item: Diagnostic) -> Diagnostic:
     """Messages hold values and file names of a repository, which may be another person's."""
-    texts = (item.message, item.hint, item.position.file)
-    if all(map(str.isprintable, texts)):
+    message, hint, file = texts = tuple(map(printable, (item.message, item.hint, item.position.file)))
+    if texts == (item.message, item.hint, item.position.file):
         return item
-    message, hint, file = map(printable, texts)
     return replace(item, message=message, hint=hint, position=replace(item.position, file=file))
 
 

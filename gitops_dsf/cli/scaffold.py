@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.canonicalyaml import scalar
 from gitops_dsf.errors import RepositoryError, UsageError
@@ -273,5 +274,5 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if forge is None:
         lines.append("There is no pipeline: name the forge with --forge, or run `gitops-dsf ci` in your own.")
-    sys.stdout.write("\n".join([*lines, "README.md says what each folder is for."]) + "\n")
+    sys.stdout.write(printable_lines([*lines, "README.md says what each folder is for."]))
     return 0

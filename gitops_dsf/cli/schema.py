@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from dsf_scorer.conformance.exchange import Report
+from dsf_wire.text import printable_lines
 from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.log import LogOutput
@@ -32,11 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes files that differ, and prints how many. Raises RepositoryError."""
     if arguments.out is None:
         changed = write_tree({FILE: bundle()}, Path())
-        sys.stdout.write(f"{FILE}: {'written' if changed else 'up to date'}\n")
+        sys.stdout.write(printable_lines([f"{FILE}: {'written' if changed else 'up to date'}"]))
         return 0
     tree = schema_tree()
     written = write_tree(tree, arguments.out)
-    sys.stdout.write(f"{arguments.out}: {len(tree)} schemas, {len(written)} written\n")
+    sys.stdout.write(printable_lines([f"{arguments.out}: {len(tree)} schemas, {len(written)} written"]))
     return 0
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import msgspec
 
-from dsf_wire.text import printable, printable_lines
+from dsf_wire.text import printable, printable_json, printable_lines
 from gitops_dsf.cli.arguments import check_has_settings, check_is_folder
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.repository.files import write_files
@@ -36,12 +36,13 @@ def run(args: argparse.Namespace) -> int:
     if not args.check:
         write_files(args.directory, plan.files)
     if args.output == "json":
-        sys.stdout.write(json.dumps(msgspec.to_builtins(plan.outcomes), indent=2, ensure_ascii=True) + "\n")
+        text = json.dumps(msgspec.to_builtins(plan.outcomes), indent=2, ensure_ascii=True)
+        sys.stdout.write(printable_json(text) + "\n")
     else:
         width = max((len(item.scorer) for item in plan.outcomes), default=0)
         lines = (line for item in plan.outcomes for line in _lines(item, width, check=args.check))
         sys.stdout.write(printable_lines(lines))
-    sys.stderr.write(f"{_summary(plan, check=args.check)}\n")
+    sys.stderr.write(printable_lines([_summary(plan, check=args.check)]))
     return int(plan.refused or (args.check and bool(plan.files)))
 
 

@@ -98,7 +98,7 @@ def progress(stream: TextIO) -> Iterator[Step]:
     def step(doing: str, done: int, size: int) -> None:
         nonlocal following
         if stream.isatty() and time.monotonic() >= following:
-            write(f"{doing}: {100 * done // max(size, 1)} %")
+            write(printable(f"{doing}: {100 * done // max(size, 1)} %"))
             following = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def write(text: str) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from dsf_wire.text import printable
+from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.cli.report import prefix_of, show_findings
 from gitops_dsf.cli.terminal import json_text
@@ -66,7 +66,7 @@ def text(output: TestOutput) -> str:
     lines = []
     for result in output.tests:
         outcome = "ok" if result.passed else "FAILED"
-        lines.append(f"{outcome:<6}  {result.name}  ({_place(result)})\n")
+        lines.append(printable_lines([f"{outcome:<6}  {result.name}  ({_place(result)})"]))
         lines += [textwrap.indent(_failure(failure), "    ") for failure in result.failures]
     summary = f"{plural(output.passed, 'test')} passed"
     if output.failed:
@@ -81,7 +81,7 @@ def junit(output: TestOutput) -> str:
     suite = ET.SubElement(root, "testsuite", {"name": "gitops-dsf", **counts})
     for result in output.tests:
         file = printable(result.file)
-        place = {"classname": file, "name": result.name, "file": file, "line": str(result.line)}
+        place = {"classname": file, "name": printable(result.name), "file": file, "line": str(result.line)}
         case = ET.SubElement(suite, "testcase", place)
         if not result.passed:
             first = result.failures[0]

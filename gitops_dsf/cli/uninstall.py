@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import chosen_context
 from gitops_dsf.errors import UsageError
 from gitops_dsf.installation.hub import WritableHub
@@ -31,5 +32,5 @@ def _agreed(context: str) -> bool:
         raise UsageError(
             f"uninstall needs the name of the hub: write --context {context}, or --yes for the current one"
         )
-    print(f"Remove gitops-dsf from {context}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"Remove gitops-dsf from {printable(context)}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

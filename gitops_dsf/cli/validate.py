@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from dsf_wire.text import printable
+from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import read_named
 from gitops_dsf.cli.report import report, summary, under
 from gitops_dsf.cli.terminal import wants_colour
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write(
         report(diagnostics, args.output, colour=args.output == "text" and wants_colour(sys.stdout))
     )
-    sys.stderr.write("".join(f"{line}\n" for line in (summary(diagnostics), facts) if line))
+    sys.stderr.write(printable_lines(line for line in (summary(diagnostics), facts) if line))
     return int(has_errors(diagnostics) or (args.strict and has_mistakes(diagnostics)))
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
+from dsf_wire.text import printable
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.resources import CLUSTER_SETS, CLUSTERS, SCORERS, SCORING_CONFIGS, Resource, Unread, Why
@@ -45,7 +46,7 @@ QUIET_SECONDS: Final = 3.0
 
 
 def tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 def current_context(kubeconfig: Path | None = None) -> str | None:

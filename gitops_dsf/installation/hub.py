@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from dsf_wire.constants import GENERATOR_MANAGER
+from dsf_wire.text import printable
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.resources import Unread
 from gitops_dsf.hubreader.hub import Hub
@@ -233,4 +234,4 @@ def object_text(kind: str, item: Mapping[str, Any]) -> str:
 
 def say(text: str) -> None:
     """Prints what happens, at once."""
-    print(text, flush=True)
+    print(printable(text), flush=True)

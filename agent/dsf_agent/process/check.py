@@ -36,16 +36,14 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         path = adapters.settings.files[0]
         found = await asyncio.to_thread(observe, adapters.settings.files)
         if isinstance(found, UnusableFile):
-            print(f"gitops-dsf-agent: {found.text}", file=sys.stderr)
+            print(printable(f"gitops-dsf-agent: {found.text}"), file=sys.stderr)
             return 1
         known = {scorer.name for scorer in found.scorers} | {problem.name for problem in found.problems}
         unknown = sorted(set(only) - known)
         if unknown:
             names = ", ".join(_shown(scorer.name) for scorer in found.scorers) or "none"
-            print(
-                f"gitops-dsf-agent: no scorer {', '.join(unknown)} in {path}; the scorers there are: {names}",
-                file=sys.stderr,
-            )
+            text = f"no scorer {', '.join(unknown)} in {path}; the scorers there are: {names}"
+            print(printable(f"gitops-dsf-agent: {text}"), file=sys.stderr)
             return 2
         adapters.use_clusters(found)
         rows = await _rows(adapters, found, only=only)
@@ -53,7 +51,7 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         await adapters.close()
     _print(rows)
     if not rows:
-        print(f"{path} has no scorers")
+        print(printable(f"{path} has no scorers"))
     return 0 if all(row.good for row in rows) else 1
 
 
@@ -108,7 +106,8 @@ def _print(rows: list[Row]) -> None:
     table = [HEAD, *(row.cells for row in rows)]
     widths = [max(len(cells[column]) for cells in table) for column in range(len(HEAD))]
     for cells in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+        line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        print(printable(line.rstrip()))
     for row in rows:
         for note in row.notes:
-            print(note)
+            print(printable(note))

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
+
+from gitops_dsf.views.markup import escape
 
 LABEL_GAP: Final = 15
 TOP: Final = 26

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from html import escape
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from gitops_dsf.backtest.vectorised import sum_blocks
 from gitops_dsf.views.backtest import sentences
 from gitops_dsf.views.backtest.build import LIMITS, Result
 from gitops_dsf.views.backtest.chart import Chart, Line, Span, document, facts, section
+from gitops_dsf.views.markup import escape
 from gitops_dsf.wording import plural
 
 OTHERS: Final = 5

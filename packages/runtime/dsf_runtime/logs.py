@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from dsf_wire.text import printable_json, printable_lines
+
 RUNTIME: Final = "dsf_runtime"
 
 
@@ -21,9 +23,10 @@ class TextFormatter(logging.Formatter):
         """One line, and the traceback if there is one."""
         fields = " ".join(f"{name}={value}" for name, value in _fields(record, self._names).items())
         shown = f" ({fields})" if fields else ""
-        text = f"{_time(record)} {record.levelname} {record.getMessage()}{shown}"
-        text = text.replace("\r", "\\r").replace("\n", "\\n")
-        return text + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
+        lines = [f"{_time(record)} {record.levelname} {record.getMessage()}{shown}"]
+        if record.exc_info:
+            lines += self.formatException(record.exc_info).splitlines()
+        return printable_lines(lines).removesuffix("\n")
 
 
 class JsonFormatter(logging.Formatter):
@@ -43,7 +46,7 @@ class JsonFormatter(logging.Formatter):
         line |= {"message": record.getMessage(), **_fields(record, self._names)}
         if record.exc_info:
             line[self._traceback] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        return printable_json(json.dumps(line, ensure_ascii=False))
 
 
 def configure(*, package: str, formatter: logging.Formatter, level: str = "info") -> None:

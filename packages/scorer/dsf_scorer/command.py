@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from dsf_scorer import __version__
 from dsf_scorer.errors import DefinitionError, ScorerError, UsageError
 from dsf_wire.secrettext import SecretFault, header_secret
+from dsf_wire.text import printable
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -145,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return run(parser.parse_args(argv))
     except ScorerError as error:
-        print(f"dsf-scorer: error: {error}", file=sys.stderr)
+        print(printable(f"dsf-scorer: error: {error}"), file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return 130
@@ -158,9 +159,9 @@ def _new(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ScorerError(f"{directory}: {error.strerror}") from error
     for path in written:
-        print(path)
+        print(printable(path))
     print(
-        f"\nnext:\n  cd {directory}\n  pytest\n  dsf-scorer run scorer:app\n  dsf-scorer check"
+        f"\nnext:\n  cd {printable(directory)}\n  pytest\n  dsf-scorer run scorer:app\n  dsf-scorer check"
         " http://127.0.0.1:8000"
     )
     return 0

@@ -1,11 +1,19 @@
 """Texts of others where people read them: in a terminal, a log, a comment or a status. Such a text stays on
-its line, and no character of it is invisible, turns the direction of writing or is a control character.
+its line, no character of it is invisible, turns the direction of writing or is a control character, and no
+runner of a pipeline takes it for a command.
+
+The runners of GitHub and Gitea read commands from the output of a job: `::add-mask::x` at the beginning of a
+line, and `##[add-mask]x` anywhere in a line (actions/runner, src/Runner.Common/ActionCommand.cs). The first
+`:` or `#` of such a text is written as its escape.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 _CUT: Final = "..."
+_COMMAND_AT_START: Final = re.compile(r"(\s*):(?=:[A-Za-z-]+( [^:]*)?::)")
+_COMMAND: Final = "##["
 
 
 def printable(value: object, *, most: int | None = None) -> str:
@@ -17,6 +25,10 @@ def printable(value: object, *, most: int | None = None) -> str:
         text = "".join(
             each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
         )
+    if _COMMAND in text:
+        text = text.replace(_COMMAND, "\\x23#[")
+    if "::" in text:
+        text = _COMMAND_AT_START.sub(r"\1\\x3a", text, count=1) if _COMMAND_AT_START.match(text) else text
     return text if most is None or len(text) <= most else text[: most - len(_CUT)] + _CUT
 
 
@@ -27,6 +39,8 @@ def printable_lines(lines: Iterable[str]) -> str:
 
 def printable_json(text: str) -> str:
     """JSON text whose characters are printable, except for its line breaks. It says the same."""
+    if _COMMAND in text:  # inside a string: outside of them JSON has no #
+        text = text.replace(_COMMAND, "\\u0023#[")
     if text.isascii() and "\x7f" not in text:  # JSON has no other control characters
         return text
     return "\n".join(

@@ -1,0 +1,104 @@
+"""Everything that a program prints goes through the functions that make texts of others harmless.
+
+A text that is printed as it is may be a command for the runner of a pipeline, or control a terminal (see
+`dsf_wire.text`). So each print of the programs is fixed text, or the result of one of the functions below, or
+it has a reason in this file.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAFE = {"printable", "printable_lines", "printable_json", "json_text", "yaml_text", "report", "table"}
+"""Functions whose results can be printed."""
+COUNTS = {"len", "plural", "summary"}
+"""Functions whose results hold words and numbers of ours."""
+_ESCAPES = "this function escapes the texts that it gets"
+_OURS = "a page of ours"
+REASONS = {
+    "gitops_dsf/cli/backtest.py": {"_formatted(results, notes, args.output)": _ESCAPES},
+    "gitops_dsf/cli/ci.py": {
+        "preview": "Markdown of `diff`, which escapes it",
+        "section": "Markdown of `backtest`, which escapes it",
+    },
+    "gitops_dsf/cli/diff.py": {
+        "(markdown if args.output == 'markdown' else text)(preview, evidence=evidence)": _ESCAPES,
+    },
+    "gitops_dsf/cli/doctor.py": {"findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES},
+    "gitops_dsf/cli/explain.py": {
+        "'\\n\\n'.join((part for part in parts if part)) + '\\n'": _OURS,
+        "f'{code.id}  {code.severity:<7}  {code.title}\\n'": _OURS,
+    },
+    "gitops_dsf/cli/install.py": {"findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES},
+    "gitops_dsf/cli/log.py": {
+        "explained": _ESCAPES,
+        "'\\n'.join(filter(None, (log_text(shown), explained)))": _ESCAPES,
+    },
+    "gitops_dsf/cli/main.py": {"shell_completion.script(args.completion)": _OURS},
+    "gitops_dsf/cli/simulate.py": {
+        "f'\\n{shown}'": _ESCAPES,
+        "_placement(fleet, verdict, data, pace)": _ESCAPES,
+        "f'{head}{text}{what_would_flip(explanation)}'": _ESCAPES,
+        "f\"{head}{printable_lines((f'{where}: {explanation.reason}',))}\"": _ESCAPES,
+    },
+    "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},
+    "gitops_dsf/cli/test.py": {"junit(output) if args.output == 'junit' else text(output)": _ESCAPES},
+    "agent/dsf_agent/main.py": {"__version__": _OURS},
+    "packages/scorer/dsf_scorer/command.py": {
+        "found.json() if args.output == 'json' else found.text(verbose=args.verbose)": _ESCAPES,
+    },
+}
+
+
+def _prints(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        text = ast.unparse(node.func)
+        if text == "print" or text in {"sys.stdout.write", "sys.stderr.write"}:
+            yield node
+
+
+def _is_safe(node: ast.expr) -> bool:
+    """Whether the text of an expression is ours, or was made harmless."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.Call(func=ast.Name(id=name)):
+            return name in SAFE | COUNTS
+        case ast.JoinedStr(values=values):
+            return all(map(_is_safe, values))
+        case ast.FormattedValue(value=value):
+            return _is_safe(value)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_safe(body) and _is_safe(orelse)
+        case ast.BinOp(left=left, right=right):
+            return _is_safe(left) and _is_safe(right)
+    return False
+
+
+def _unsafe(path: Path) -> Iterator[str]:
+    reasons = REASONS.get(path.relative_to(ROOT).as_posix(), {})
+    for call in _prints(ast.parse(path.read_text(encoding="utf-8"))):
+        for argument in call.args:
+            if not _is_safe(argument) and ast.unparse(argument) not in reasons:
+                yield f"{path.relative_to(ROOT)}:{call.lineno}: {ast.unparse(argument)}"
+
+
+@pytest.mark.parametrize("folder", ["gitops_dsf", "agent/dsf_agent", "packages"])
+def test_every_print_is_harmless(folder: str) -> None:
+    found = [line for path in sorted((ROOT / folder).rglob("*.py")) for line in _unsafe(path)]
+    assert found == []
+
+
+def test_the_test_finds_a_raw_print(tmp_path: Path) -> None:
+    for text, is_safe in (
+        ("print(f'{name}: done')", False),
+        ("sys.stderr.write(str(error))", False),
+        ("print(f'{printable(name)}: {len(items)} files')", True),
+    ):
+        (call,) = _prints(ast.parse(text))
+        assert all(map(_is_safe, call.args)) == is_safe
