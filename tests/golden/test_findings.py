@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from gitops_dsf.diagnostics import Edit
 from tests.golden import (
     findings_boundaries,
     findings_cases,
@@ -57,8 +58,17 @@ def found(name: str) -> list[str]:
         for line in (
             f"{item.code} {item.position}: {item.message}",
             *([f"    {item.hint}"] if item.hint else []),
+            *(f"    --fix {_edit(edit)}" for edit in item.edits),
         )
     ]
+
+
+def _edit(edit: Edit) -> str:
+    """What `validate --fix` does to a field. A finding that people must decide has no such line."""
+    place = ".".join(map(str, edit.path))
+    if edit.to:
+        return f"moves {place} to {'.'.join(map(str, edit.to))}"
+    return f"removes {place}" if edit.value is None else f"writes {place}: {edit.value!r}"
 
 
 GOLDEN = GoldenText(Path(__file__).parent / "findings.txt", CASES, found)
