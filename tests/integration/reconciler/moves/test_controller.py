@@ -3,6 +3,7 @@ wait, and how a new leader starts.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Self
 
@@ -170,6 +171,48 @@ async def test_a_hub_that_refuses_is_asked_again_later_and_said_so(scene: MoveHu
         ]
         await leader.after(FIRST_RETRY * 2)
         assert scene.copies() == ["web-b"]
+
+
+async def test_a_hub_that_goes_on_refusing_is_asked_ever_more_rarely(scene: MoveHub) -> None:
+    """After 5 s, then 10 s, and so on, up to a minute."""
+    scene.moved()
+    scene.hub.refusals["DELETE applications"] = [403] * 7
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        assert len(scene.deletions()) == 1
+        for attempt, pause in enumerate((5, 10, 20, 40, 60, 60), start=1):
+            await leader.after(pause - 1)
+            assert len(scene.deletions()) == attempt
+            await leader.after(1)
+            assert len(scene.deletions()) == attempt + 1
+        await leader.after(60)
+        assert scene.copies() == ["web-b"]
+
+
+@pytest.mark.parametrize(
+    ("informer", "change"),
+    [
+        ("sets", lambda scene: scene.application_set(uid="set-2")),
+        ("applications", lambda scene: scene.copy("a", status=PROGRESSING)),
+        ("placements", lambda scene: scene.decide("a", wanted=1)),
+        ("clusters", lambda scene: scene.available("a", "Unknown")),
+        ("decisions", lambda scene: scene.decide("b")),
+    ],
+)
+async def test_a_change_is_looked_at_at_once(
+    scene: MoveHub, informer: str, change: Callable[[MoveHub], None]
+) -> None:
+    """And what did not change is looked at every ten seconds."""
+    scene.copy("a")
+    async with Leader(scene) as leader:
+        await asyncio.sleep(INTERVAL_SECONDS + 1)
+        passes = leader.controller.passes
+        await asyncio.sleep(INTERVAL_SECONDS - 2)
+        assert leader.controller.passes == passes
+        change(scene)
+        await getattr(leader.view, informer).refresh()
+        await asyncio.sleep(0.5)
+        assert leader.controller.passes == passes + 1
 
 
 async def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while(scene: MoveHub) -> None:

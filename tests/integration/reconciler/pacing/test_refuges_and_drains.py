@@ -102,6 +102,21 @@ async def test_a_refuge_is_renewed() -> None:
         assert hub.moved == []
 
 
+async def test_a_placement_without_a_refuge_gets_one_when_there_is_a_cluster_for_it() -> None:
+    """At once, and not with the next plan of all."""
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 90, "c2": 62}, count=1, on="c1", refuges=True)
+        hub.put("managedclusters", "c2", kind="ManagedCluster", spec=NO_NEW)
+        async with leading(hub):
+            await in_time(lambda: bool(hub.ledger().decided), what="a first look")
+            await asyncio.sleep(30)
+            assert refuges(hub) == {}
+            hub.put("managedclusters", "c2", kind="ManagedCluster", spec={"hubAcceptsClient": True})
+            await asyncio.sleep(15)
+            assert refuges(hub) == {"app-0": "c2"}
+        assert hub.moved == []
+
+
 async def test_moves_go_on_beside_refuges() -> None:
     async with PaceHub() as hub:
         herd(hub, {"c1": 40, "c2": 62, "c3": 58, "c4": 20}, count=3, on="c1", refuges=True)
