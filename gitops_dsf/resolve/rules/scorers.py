@@ -44,7 +44,7 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
         if points > MAX_POINTS:
             most = f"Prometheus returns at most {MAX_POINTS}"
             message = f"range {span} with step {step} asks for {points} points per series; {most}"
-            hint = f"write step: {-(-span // (MAX_POINTS - 1))} or more, or a shorter range"
+            hint = f"write step: {span // MAX_POINTS + 1} or more, or a shorter range"
             yield codes.TOO_MANY_POINTS.at(scorer.at("source.params.step"), message, hint)
 
 
