@@ -235,7 +235,8 @@ def test_the_bytes_of_a_file_of_the_hub(tmp_path: Path, monkeypatch: pytest.Monk
     assert hub_files.MAX_FILE_BYTES == 256 * MEBIBYTE
     monkeypatch.setattr(hub_files, "MAX_FILE_BYTES", 140)
     file = tmp_path / "scores.json"
-    text = '{"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": {"name": "a"}}'
+    head = '"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster"'
+    text = f'{{{head}, "metadata": {{"name": "a"}}}}'
     file.write_text(text.ljust(140))
     from_path(file)
     file.write_text(file.read_text() + " ")

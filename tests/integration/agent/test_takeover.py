@@ -117,3 +117,21 @@ def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(
         assert caught.value.reason is Reason.CONFLICT
 
     run_on_hub(tmp_path, story)
+
+
+def test_a_score_that_changed_since_it_was_read_is_not_deleted(tmp_path: Path) -> None:
+    """Another program, or the scorer that came back, may have written it."""
+
+    async def story(agent: AgentOnHub) -> None:
+        await agent.publish()
+        [stored] = await agent.store.list_owned()
+        await agent.publish({"cluster": 8})
+        with pytest.raises(AgentError) as caught:
+            await agent.store.delete(stored)
+        assert caught.value.reason is Reason.CONFLICT
+        assert agent.hub.values(SCORE) == {"cluster": 8}
+        [stored] = await agent.store.list_owned()
+        await agent.store.delete(stored)
+        assert agent.hub.scores == {}
+
+    run_on_hub(tmp_path, story)

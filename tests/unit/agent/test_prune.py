@@ -105,8 +105,20 @@ MINUTE = DELAY * 6
         (["gone"], None, [(None, 1000), (BROKEN, 1000)], {}, 0),
         (["cpu", "other"], None, [(CPU, 0), (EMPTY, 1000)], {"cpu": MINUTE}, 2),
         (["old"], 500, [(EMPTY, 1000)], {"old": MINUTE + 2 * RECHECK_SECONDS}, 4),
+        # The hub's times are in whole seconds, so what expired within the last one may not have.
+        (["old"], MINUTE - 0.9, [(EMPTY, 1000)], {"old": MINUTE + RECHECK_SECONDS}, 3),
+        (["old"], MINUTE - 1.1, [(EMPTY, 1000)], {"old": MINUTE}, 2),
     ],
-    ids=["unnamed", "changes", "empty for a moment", "broken", "empty for long", "expired later"],
+    ids=[
+        "unnamed",
+        "changes",
+        "empty for a moment",
+        "broken",
+        "empty for long",
+        "expired later",
+        "expired just now",
+        "expired a moment ago",
+    ],
 )
 async def test_what_a_file_deletes_and_when(
     names: list[str],

@@ -239,6 +239,26 @@ async def test_what_ocm_moves_itself_counts_as_an_arrival() -> None:
         assert hub.broken == []
 
 
+async def test_nothing_begins_while_a_decision_is_not_settled() -> None:
+    """A cluster is lost, and its application goes to c2, the best one by far. Another one wants to go
+    there in the same second, when the ledger does not know of the arrival yet.
+    """
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 60, "c2": 64, "c5": 64}, count=1, on="c5")
+        hub.place("app-1", "c1")
+        async with leading(hub):
+            await in_time(lambda: len(hub.ledger().decided) == 2, what="a first look")
+            hub.remove({"kind": "ManagedCluster", "metadata": {"name": "c5"}})
+            hub.score("c1", 10)
+            assert hub.where("app-0") == "c2"
+            await asyncio.sleep(3)
+            assert hub.ledger().moves == ()
+            await asyncio.sleep(15)
+            assert [(each.target, each.admitted) for each in hub.ledger().moves] == [("c2", False)]
+            await in_time(lambda: hub.where("app-1") == "c2", what="the arrival is measured")
+        assert hub.broken == []
+
+
 async def test_without_a_pace_what_an_earlier_one_left_is_taken_away() -> None:
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
