@@ -2,15 +2,18 @@
 
 import asyncio
 import gc
+import random
 import time
 import weakref
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
 from dsf_agent.process import supervise
 from dsf_agent.schedule.cycle import CycleResult
@@ -72,6 +75,39 @@ async def test_a_bug_in_a_cycle_is_a_failure_of_one_scorer() -> None:
     bench.fault = None
     await until(lambda: not bench.scheduler.states()["broken"].failures, what="healed")
     await bench.scheduler.stop(grace=1.0)
+
+
+@pytest.mark.parametrize(
+    ("interval", "pauses"),
+    [
+        (60, [5, 10, 20, 40, 80, 160, 300, 300]),
+        # A scorer that runs more often begins with its interval, and one that runs rarely waits as long.
+        (2, [2, 4, 8, 16, 32]),
+        (1000, [5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000]),
+    ],
+)
+async def test_pauses_after_failures_grow_to_five_minutes_or_the_interval(
+    interval: float, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random, "uniform", lambda low, high: (low + high) / 2)
+    clock, runs = asyncio.get_running_loop().time, list[float]()
+
+    async def cycle() -> CycleResult:
+        runs.append(clock())
+        raise AgentError("away", reason=Reason.UNREACHABLE)
+
+    worker = Worker(
+        scorer=Summary(name="cpu", score_name="cpu", scoring_interval=1),
+        cycle=cycle,
+        publication=None,
+        grid=Grid(interval=interval, phase=0.0),
+        metrics=Metrics(cluster="c").of("cpu"),
+        wall=time.time,
+    )
+    running = asyncio.create_task(worker.run(splay=0.0))
+    await asyncio.sleep(sum(pauses) + 1)
+    running.cancel()
+    assert [after - before for before, after in pairwise(runs)][: len(pauses)] == pytest.approx(pauses)
 
 
 async def test_a_failed_worker_affects_no_other_and_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.run import run
 from gitops_dsf.backtest.track import ABSENT, Grid, Track, Tracks
 from gitops_dsf.simulator import HubState, with_defaults
@@ -47,6 +49,25 @@ def test_clusters_are_compared_only_with_those_that_pass_the_filters(others: Map
     state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy, "predicates": cel(exists)})
     tracks = {"r": {"a": _track([50] * 41), "b": _track([ABSENT] * 20 + [-100] * 21), "c": _track([10] * 41)}}
     assert _decided(state, tracks) == [(0, ("c",)), (20, ("b",))]
+
+
+def test_regret_counts_to_the_end_of_the_span() -> None:
+    """From point 20 on b is 10 points better than a, which stays by its stickiness: at 21 of 41 points."""
+    policy = exact(("r/v", 1), ("Steady", 1))
+    state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy})
+    at = array("d", [GRID.at(0), GRID.at(20)])
+    tracks = {
+        "r": {
+            name: Track(ttl=1e6, at=at, values={"v": array("b", values)})
+            for name, values in {"a": (50, 50), "b": (10, 60), "c": (0, 0)}.items()
+        }
+    }
+    one = contest(state.placement("ns/p"), state=state, start=GRID.start)
+    [stepwise] = Replay([one], state=state, tracks=tracks, grid=GRID).run()
+    at_once = run(state.placements.values(), state=state, tracks=tracks, grid=GRID).lines["ns/p"]
+    for line in (stepwise, at_once):
+        assert [each.clusters for each in line.decided] == [("a",)]
+        assert line.regret == pytest.approx(21 * 10 / 41)
 
 
 def test_balance_counts_decisions_that_are_made_at_once() -> None:
