@@ -47,7 +47,7 @@ def _mapping(value: Mapping[str, Any], indent: int, lines: list[str]) -> None:
 def _entry(head: str, item: Any, indent: int, lines: list[str]) -> None:  # noqa: ANN401 - any plain value
     # Strings first: most values are strings, and the check for Mapping takes ten times as long.
     if isinstance(item, str):
-        if _is_block(item):
+        if is_block(item):
             lines.append(f"{head} |" if item.endswith("\n") else f"{head} |-")
             pad = " " * (indent + 2)
             body = item.removesuffix("\n")
@@ -85,7 +85,8 @@ def _sequence(items: Sequence[Any], indent: int, lines: list[str]) -> None:
             _entry(f"{pad}-", item, indent, lines)
 
 
-def _is_block(text: str) -> bool:
+def is_block(text: str) -> bool:
+    """Whether a literal block can hold a text, so that every parser reads the same."""
     if "\n" not in text or _UNPRINTABLE.search(text) or "\t" in text:
         return False
     # A leading blank or line break would need an indentation indicator, further trailing line breaks a keep

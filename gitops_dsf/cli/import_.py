@@ -10,7 +10,8 @@ from gitops_dsf.cli.arguments import check_has_settings, chosen_context, read_na
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hubreader.files import documents
 from gitops_dsf.importer.manifest import Selection
-from gitops_dsf.importer.take import Import, Line, take
+from gitops_dsf.importer.take import Import, Line
+from gitops_dsf.importer.valid import take_valid
 from gitops_dsf.repository.files import write_files
 
 _POWERSHELL: Final = "; in PowerShell write kubectl's output with Out-File -Encoding utf8"
@@ -22,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     if args.kubeconfig and args.file:
         raise UsageError("--kubeconfig is for reading a hub, and --from reads a file: leave one out")
     selection = Selection(labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources)
-    found = take(args.directory, _objects(args), selection=selection, overwrite=args.overwrite)
+    found = take_valid(args.directory, _objects(args), selection=selection, overwrite=args.overwrite)
     if not args.dry_run:
         write_files(found.root, found.files)
     _report(found, dry_run=args.dry_run)
@@ -40,6 +41,7 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
 
 def _report(found: Import, *, dry_run: bool) -> None:
     def tell(line: Line, text: str, *, out: TextIO = sys.stderr) -> None:
+        # Labels and claims are texts of others: a spoke writes the claims itself.
         print(printable(f"{found.root / line.file}: {line.kind} {line.name}{text}"), file=out)
 
     for line in found.added:
@@ -49,7 +51,7 @@ def _report(found: Import, *, dry_run: bool) -> None:
     for line in found.differing:
         changes = "; ".join(line.changes)
         tell(line, f" is another one on the hub ({changes}); left alone, --overwrite takes the hub's")
-    for line in found.refused:
+    for line in (*found.refused, *found.not_joined):
         tell(line, f" is not written: {'; '.join(line.changes)}")
     for line in found.missing:
         tell(line, " is not on the hub; remove it here if it has left the fleet")

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -62,6 +63,8 @@ class Import:
     """Scorers and masks that differ between git and the hub. Git's are kept."""
     refused: list[Line] = field(default_factory=list)
     """Locks that were not accepted, and clusters that git must not hold; `changes` says why."""
+    not_joined: list[Line] = field(default_factory=list)
+    """Clusters that are being deleted, or that nobody has accepted; `changes` says which."""
     missing: list[Line] = field(default_factory=list)
     """In git but not on the hub. They are reported and never deleted."""
     unchanged: int = 0
@@ -70,19 +73,26 @@ class Import:
 
 
 def take(
-    root: Path, objects: Iterable[Mapping[str, Any]], *, selection: Selection, overwrite: bool = False
+    root: Path,
+    objects: Iterable[Mapping[str, Any]],
+    *,
+    selection: Selection,
+    overwrite: bool = False,
+    loaded: Loaded | None = None,
+    without: Mapping[str, str] = MappingProxyType({}),
 ) -> Import:
     """Plans an import; writes nothing. With `overwrite`, the hub's scorers and masks also replace those of
-    git. Raises RepositoryError when something cannot be read, or when there is nothing to import.
+    git. `loaded` is the repository, if it was read already. `without` are clusters that are refused, by name,
+    and why. Raises RepositoryError when something cannot be read, or when there is nothing to import.
     """
-    taker = _Taker(root, selection=selection, overwrite=overwrite)
+    taker = _Taker(root, loaded or load(root), selection=selection, overwrite=overwrite, without=without)
     for data in objects:
         taker.add(data)
     return taker.result()
 
 
-def _loaded(root: Path) -> Loaded:
-    loaded = load(root)
+def _readable(loaded: Loaded) -> Loaded:
+    """Raises RepositoryError if a file cannot be read."""
     broken = [
         item
         for item in loaded.diagnostics
@@ -98,9 +108,18 @@ def _loaded(root: Path) -> Loaded:
 
 
 class _Taker:
-    def __init__(self, root: Path, *, selection: Selection, overwrite: bool) -> None:
+    def __init__(
+        self,
+        root: Path,
+        loaded: Loaded,
+        *,
+        selection: Selection,
+        overwrite: bool,
+        without: Mapping[str, str],
+    ) -> None:
         self.found = Import(root=root)
-        self.loaded = _loaded(root)
+        self.loaded = _readable(loaded)
+        self.without = without
         self.existing: dict[Key, Document] = {}
         for document in self.loaded.documents:
             self.existing.setdefault((document.kind, document.name), document)
@@ -126,14 +145,10 @@ class _Taker:
         if key in self.seen:
             raise RepositoryError(f"{kind} {key[1]} is in the input twice; give one state of the hub")
         self.seen.add(key)
-        if kind == "ManagedCluster" and (owner := self.platform.owner_of(key[1])) is not None:
-            # With it the repository would not validate (DSF210). The other clusters are taken.
-            why = f"the hub's namespace {key[1]} belongs to {owner.owner} ({owner.reason})"
-            refused = Line(kind=kind, name=key[1], file=_file_of(kind, key[1]), changes=(why,))
-            self.found.refused.append(refused)
-            return
         document = self.existing.get(key)
         value = manifest(data, _and_known(self.selection, document))
+        if kind == "ManagedCluster" and self._left_out(data, key[1], document):
+            return
         if value is None:
             if key[1] not in BUILT_IN_SETS:
                 self.skipped[f"{kind} of another version or name"] += 1
@@ -144,6 +159,23 @@ class _Taker:
             self._add_new(kind, value)
         else:
             self._edit(document, value)
+
+    def _left_out(self, data: Mapping[str, Any], name: str, document: Document | None) -> bool:
+        """Whether a cluster is not taken. The others are."""
+        lines, why = self.found.refused, self.without.get(name, "")
+        if (owner := self.platform.owner_of(name)) is not None:
+            # With it the repository would not validate (DSF210).
+            why = f"the hub's namespace {name} belongs to {owner.owner} ({owner.reason})"
+        elif value_at(data, ("metadata", "deletionTimestamp")) is not None:
+            lines, why = self.found.not_joined, "it is being deleted on the hub"
+        elif document is None and value_at(data, ("spec", "hubAcceptsClient")) is not True:
+            # Any cluster that reaches the hub can ask to join under any name.
+            lines, why = self.found.not_joined, "nobody has accepted it on the hub (spec.hubAcceptsClient)"
+        if not why:
+            return False
+        file = _file_of("ManagedCluster", name) if document is None else document.file
+        lines.append(Line(kind="ManagedCluster", name=name, file=file, changes=(why,)))
+        return True
 
     def result(self) -> Import:
         if not self.seen:
@@ -165,7 +197,14 @@ class _Taker:
             for key, item in self.existing.items()
             if key[0] in kinds and key not in self.seen
         ]
-        for lines in (found.added, found.changed, found.differing, found.refused, found.missing):
+        for lines in (
+            found.added,
+            found.changed,
+            found.differing,
+            found.refused,
+            found.not_joined,
+            found.missing,
+        ):
             lines.sort()
         found.skipped = self._skips()
         return found

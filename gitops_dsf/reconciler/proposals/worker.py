@@ -19,7 +19,8 @@ import msgspec
 from dsf_wire.text import printable
 from gitops_dsf.errors import GitopsDsfError, RepositoryError
 from gitops_dsf.importer.manifest import Selection
-from gitops_dsf.importer.take import Import, take
+from gitops_dsf.importer.take import Import
+from gitops_dsf.importer.valid import take_valid
 from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.reconciler.git.clone import run
 from gitops_dsf.reconciler.git.credentials import GitError
@@ -147,17 +148,13 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     loaded = load(root)
     documents = {item.name: item for item in loaded.documents if item.kind == _KIND}
     known = sorted(documents)
-    # A cluster that asks to join does not count before somebody accepts it.
-    counted = [
-        item
-        for item in clusters
-        if item["metadata"]["name"] in documents or item.get("spec", {}).get("hubAcceptsClient")
-    ]
-    found = take(root, counted, selection=Selection()) if counted else None
+    found = take_valid(root, clusters, selection=Selection(), loaded=loaded) if clusters else None
     leaving = [documents[name] for name in gone if name in documents]
     # One cluster that git must not hold keeps no other from being offered.
     left_out = (
-        [f"{line.name} is left out: {'; '.join(line.changes)}" for line in found.refused] if found else []
+        [printable(f"{line.name} is left out: {'; '.join(line.changes)}", most=600) for line in found.refused]
+        if found
+        else []
     )
     note = ""
     if len(leaving) > MOST_LEAVE * len(known):

@@ -7,6 +7,7 @@ from typing import Any, Final
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString, SingleQuotedScalarString
 
+from gitops_dsf.canonicalyaml import is_block
 from gitops_dsf.diagnostics import Edit
 from gitops_dsf.repository.load.scalar import resolve_plain
 
@@ -44,7 +45,7 @@ def apply(content: Any, edit: Edit) -> bool:  # noqa: ANN401 - whatever YAML hol
         if not _holds(way[-1], part):
             if edit.value is None or not isinstance(way[-1], CommentedMap):
                 return False
-            way[-1].insert(0, part, CommentedMap())
+            way[-1].insert(0, owned(part), CommentedMap())
         way.append(way[-1][part])
     holder = way[-1]
     if edit.value is not None:
@@ -52,7 +53,7 @@ def apply(content: Any, edit: Edit) -> bool:  # noqa: ANN401 - whatever YAML hol
             old, new = holder[key], owned(edit.value)
             holder[key] = type(old)(new) if isinstance(old, _QUOTED) and isinstance(new, str) else new
         elif isinstance(holder, CommentedMap):
-            holder.insert(0, key, owned(edit.value))
+            holder.insert(0, owned(key), owned(edit.value))
         else:
             return False
     elif not _holds(holder, key):
@@ -70,7 +71,7 @@ def _move(way: Sequence[Any], edit: Edit) -> bool:
     target = way[0]
     for part in parents:
         if part not in target:
-            target.insert(0, part, CommentedMap())
+            target.insert(0, owned(part), CommentedMap())
         target = target[part]
         if not isinstance(target, CommentedMap):
             return False
@@ -135,7 +136,7 @@ def place(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 -
     """Adds a field: in its place among sorted keys, else at the end."""
     keys = list(target)
     at = sum(other < key for other in keys) if keys == sorted(keys) else len(keys)
-    target.insert(at, key, owned(value))
+    target.insert(at, owned(key), owned(value))
 
 
 def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -147,8 +148,8 @@ def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     if not isinstance(value, str):
         return value
     lines = value.split("\n")
-    is_plain = "\t" not in value and value == value.strip() and all(line == line.rstrip() for line in lines)
-    if len(lines) > 1 and is_plain:
+    # In a block, a character that YAML requires to be escaped would make the file unreadable.
+    if is_block(value) and value == value.strip() and all(line == line.rstrip() for line in lines):
         return LiteralScalarString(value)
     if len(lines) > 1 or resolve_plain(value) != value or not value.isprintable():
         return DoubleQuotedScalarString(value)

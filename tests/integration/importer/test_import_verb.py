@@ -158,3 +158,106 @@ def test_the_namespaces_of_the_settings_are_left_out_too(fleet: Path) -> None:
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([managed_cluster("scoring")]))
     assert "the hub's namespace scoring belongs to gitops-dsf" in done.stderr
     assert not (fleet / "clusters" / "scoring.yaml").exists()
+
+
+def claiming(name: str, value: str, **more: Any) -> dict[str, Any]:
+    item = managed_cluster(name)
+    item["status"]["clusterClaims"] = [{"name": "region.open-cluster-management.io", "value": value}]
+    item["metadata"] |= more
+    return item
+
+
+SCORER_OF_THE_HUB = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: central}
+spec:
+  description: of one store for all clusters
+  runsOn: Hub
+  source:
+    type: Prometheus
+    host: http://prometheus.monitoring.svc:9090
+    params: {query: up}
+    clusterLabel: {name: cluster, claim: region.open-cluster-management.io}
+  scoring: {type: Query, params: {name: central, interval: 60}}
+"""
+
+
+def errors(fleet: Path) -> list[str]:
+    return [line for line in gitops_dsf("validate", cwd=fleet).stdout.splitlines() if ": error DSF" in line]
+
+
+def test_a_claim_of_a_spoke_cannot_make_the_repository_unreadable(fleet: Path) -> None:
+    """A spoke writes the claims itself. Its cluster is in git already, so its file is edited."""
+    first = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([claiming("ber-1", "eu")]))
+    assert first.returncode == 0, first.stderr
+    for value in ("a\nb\x07c", "a\n\x1b[31mred", "a\nb\u2028c", "x\x00y"):
+        hub = printed([claiming("ber-1", value), managed_cluster("ber-2")])
+        done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.replace("\n", "").isprintable()
+        checked = gitops_dsf("validate", cwd=fleet)
+        assert checked.returncode == 0, checked.stdout
+
+
+def test_a_cluster_that_would_make_the_repository_invalid_is_left_out(fleet: Path) -> None:
+    """A hub scorer recognises clusters by a claim, which a spoke can copy from another one."""
+    (fleet / "scorers/central.yaml").write_text(SCORER_OF_THE_HUB, encoding="utf-8")
+    (fleet / "clusters/examples.yaml").unlink()
+    hub = [claiming(f"ber-{number}", f"region-{number}") for number in range(1, 9)]
+    first = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed(hub))
+    assert first.stdout.splitlines()[-1] == "8 added, 0 changed, 0 as they were"
+    before = errors(fleet)
+    hub[2] = claiming("ber-3", "region-7")
+    hub[4] = claiming("ber-5", "of-its-own")
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([*hub, claiming("ber-9", "new")]))
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "1 added, 1 changed, 6 as they were"
+    [told] = [line for line in done.stderr.splitlines() if "is not written" in line]
+    assert told.startswith(
+        "clusters/ber-3.yaml: ManagedCluster ber-3 is not written: the repository would be invalid: DSF"
+    )
+    assert "value: region-3" in (fleet / "clusters/ber-3.yaml").read_text(encoding="utf-8")
+    assert errors(fleet) == before
+
+
+def test_what_no_cluster_is_to_blame_for_keeps_none_out(fleet: Path) -> None:
+    """The first import into a repository whose application wants clusters that the hub does not have."""
+    (fleet / "clusters/examples.yaml").unlink()
+    app = fleet / "apps/guestbook.yaml"
+    app.write_text(app.read_text(encoding="utf-8").replace("env: prod", "env: none"), encoding="utf-8")
+    hub = printed([*(managed_cluster(f"ber-{number}") for number in range(1, 5)), cluster_set("fleet")])
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
+    assert done.stdout.splitlines()[-1] == "5 added, 0 changed, 0 as they were"
+    assert "is not written" not in done.stderr
+    assert "no cluster of the inventory is eligible" in gitops_dsf("validate", cwd=fleet).stdout
+
+
+def test_clusters_that_leave_or_were_never_accepted_do_not_join(fleet: Path) -> None:
+    """Any cluster that reaches the hub can ask to join. The reconciler proposes neither of them."""
+    leaving = {"deletionTimestamp": "2026-11-21T08:00:00Z"}
+    asking, gone = managed_cluster("ber-2"), claiming("ber-3", "eu", **leaving)
+    asking["spec"]["hubAcceptsClient"] = False
+    hub = printed([managed_cluster("ber-1"), asking, gone])
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
+    assert done.stdout.splitlines() == [
+        "clusters/ber-1.yaml: ManagedCluster ber-1 added",
+        "1 added, 0 changed, 0 as they were",
+    ]
+    assert (
+        "ManagedCluster ber-2 is not written: nobody has accepted it on the hub (spec.hubAcceptsClient)"
+        in done.stderr
+    )
+    assert "ManagedCluster ber-3 is not written: it is being deleted on the hub" in done.stderr
+    assert not (fleet / "clusters/ber-3.yaml").exists()
+
+    # One that git has is followed when it is no longer accepted, and left alone while it is deleted.
+    refused = managed_cluster("ber-1")
+    refused["spec"]["hubAcceptsClient"] = False
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([refused]))
+    assert "ManagedCluster ber-1: spec.hubAcceptsClient: true -> false" in done.stdout
+    refused["metadata"] |= leaving
+    refused["metadata"]["labels"]["region"] = "other"
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([refused]))
+    assert done.stdout == "0 added, 0 changed, 0 as they were\n"
+    assert "ber-1 is not on the hub" not in done.stderr

@@ -200,3 +200,51 @@ async def test_an_informer_that_is_outdated_proposes_nothing(
     assert "what it depends on may be outdated: the hub refuses the list" in caplog.text
     async with scene.working() as working:
         await working.until(lambda: scene.proposals, "now it is proposed")
+
+
+CENTRAL = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: central}
+spec:
+  description: of one store for all clusters
+  runsOn: Hub
+  source:
+    type: Prometheus
+    host: http://prometheus.monitoring.svc:9090
+    params: {query: up}
+    clusterLabel: {name: cluster, claim: region.open-cluster-management.io}
+  scoring: {type: Query, params: {name: central, interval: 60}}
+"""
+
+
+def claims(scene: ProposalHub, name: str, value: str) -> None:
+    """What the spoke says about itself."""
+    status = {"clusterClaims": [{"name": "region.open-cluster-management.io", "value": value}]}
+    metadata, spec = {"labels": {"region": "eu"}}, {"hubAcceptsClient": True}
+    scene.hub.put("managedclusters", name, metadata=metadata, spec=spec, status=status)
+
+
+async def test_no_claim_of_a_spoke_blocks_the_proposals_of_others(scene: ProposalHub, tmp_path: Path) -> None:
+    """It is written into the file that git has, as YAML that everybody reads."""
+    claims(scene, "c2", "eu\nand\x07\x1b[31m more")
+    scene.joins("c6")
+    async with scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        assert scene.changed(scene.one) == ["clusters/c2.yaml", "clusters/c6.yaml"]
+        assert scene.errors(scene.one, tmp_path / "copy") == []
+        written = scene.repository.read("clusters/c2.yaml", branch=scene.one)
+        assert written.replace("\n", "").isprintable()
+
+
+async def test_a_spoke_that_copies_the_claim_of_another_is_left_out_alone(
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    scene.repository.commit({"scorers/central.yaml": CENTRAL})
+    for number in range(1, 6):
+        claims(scene, f"c{number}", "stolen" if number in {2, 4} else f"region-{number}")
+    async with scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        assert scene.changed(scene.one) == [f"clusters/c{number}.yaml" for number in (1, 2, 3, 5)]
+        assert scene.errors(scene.one, tmp_path / "copy") == []
+        assert "c4 is left out: the repository would be invalid: DSF" in caplog.text
