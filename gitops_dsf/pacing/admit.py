@@ -25,6 +25,8 @@ class Reason(StrEnum):
     """The application moved a short time ago."""
     FROZEN = "Frozen"
     """A maintenance forbids it."""
+    REFUSED = "Refused"
+    """The hub refuses to write what would carry the move out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +41,9 @@ class Situation:
     pace: Pace
     now: datetime
     frozen: Mapping[str, str] = field(default_factory=dict)
-    """Why an application (namespace/name) or a cluster takes no part in moves."""
+    """The maintenance by which an application (namespace/name) or a cluster takes no part in moves."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Why an application (namespace/name) or a cluster gets no items of moves."""
     drained: HubState | None = None
     """The hub with a taint that forbids the clusters to be left; None while none is drained."""
     leaving: frozenset[str] = frozenset()
@@ -170,6 +174,8 @@ class _Round:
         for name in (wish.placement, wish.source, wish.target):
             if name in situation.frozen:
                 return Waiting(wish=wish, reason=Reason.FROZEN, message=situation.frozen[name])
+            if name in situation.refused:
+                return Waiting(wish=wish, reason=Reason.REFUSED, message=situation.refused[name])
         if self._is_full():
             message = f"{plural(self._under_way(), 'move')} under way"
             return Waiting(wish=wish, reason=Reason.CONCURRENT, message=message)

@@ -187,9 +187,12 @@ def advance(
     decided: Decisions,
     published: Collection[str],
     finished: Callable[[Move], bool],
+    refused: Collection[str] = (),
     now: float,
 ) -> Ledger:
-    """The ledger by what the hub shows: settled decisions, `published` Placements with items of a move."""
+    """The ledger by what the hub shows: settled decisions, `published` Placements with items of a move.
+    `refused` are the clusters and Placements whose items the hub does not take.
+    """
     moves = []
     for move in ledger.moves:
         if move.under_way and move.placement not in paced:
@@ -199,6 +202,10 @@ def advance(
             next_one = _next(move, decided[move.placement], published, finished, now)
             if next_one is None:
                 continue
+            is_refused = any(name in refused for name in (move.placement, move.source, move.target))
+            if next_one.phase is Phase.ADMITTED and is_refused and move.placement not in published:
+                # OCM cannot follow what nobody can publish, and meanwhile others wait.
+                next_one = next_one.entered(Phase.WITHDRAWN, now)
             found = next_one
         moves.append(found)
     seen = {key: decided.get(key, frozenset(ledger.decided.get(key, ()))) for key in paced}

@@ -229,32 +229,3 @@ def drawn_by(items: Items) -> dict[str, str]:
         for name, value in values.items()
         if value == DRAW
     }
-
-
-def writes(published: Items, wanted: Items) -> list[tuple[str, Mapping[str, int]]]:
-    """What to write, in order: a cluster, and all its items.
-
-    First items that push away are taken away. Then items that draw are written and taken away, and at last
-    those that push away are written: a Placement that is pushed away and drawn nowhere, or to its refuge,
-    would go to another cluster than the move says.
-    """
-    now = {cluster: dict(items) for cluster, items in published.items()}
-    steps: list[tuple[str, Mapping[str, int]]] = []
-
-    def write(cluster: str, items: Mapping[str, int]) -> None:
-        if now.get(cluster, {}) != items:
-            now[cluster] = dict(items)
-            steps.append((cluster, dict(sorted(items.items()))))
-
-    clusters = sorted(published.keys() | wanted.keys())
-    for cluster in clusters:
-        goal = wanted.get(cluster, {})
-        before = now.get(cluster, {}).items()
-        write(cluster, {name: value for name, value in before if value > 0 or goal.get(name, 0) < 0})
-    for cluster in clusters:
-        drawn = {name: value for name, value in wanted.get(cluster, {}).items() if value > 0}
-        pushed = {name: value for name, value in now.get(cluster, {}).items() if value < 0}
-        write(cluster, drawn | pushed)
-    for cluster in clusters:
-        write(cluster, wanted.get(cluster, {}))
-    return steps

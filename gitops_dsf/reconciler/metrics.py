@@ -141,6 +141,10 @@ class Metrics:
             "Seconds that the oldest paced move has waited; 0 while none waits.",
         )
         self.paced_moves_under_way = gauge("paced_moves_under_way", "Paced moves that are under way.")
+        self.paced_moves_refused = gauge(
+            "paced_moves_refused_clusters",
+            "Clusters that no move enters or leaves, because the hub refuses to write its items there.",
+        )
         self.paced_moves_admitted = counter("paced_moves_admitted", "Paced moves that were admitted.")
         self.paced_moves_duration = Histogram(
             f"{PREFIX}_paced_moves_duration_seconds",

@@ -16,6 +16,7 @@ from gitops_dsf.hub.applications import Application, read_application, read_appl
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn, Placement, PlacementDecision
+from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
 from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS, SCORERS, SCORES
 from gitops_dsf.hub.scorers import DynamicScorer
@@ -175,7 +176,8 @@ class ScoreMarks:
 
 class ScoreInformer(Informer[Score]):
     def __init__(self, *, api: HubApi) -> None:
-        interner = Interner()
+        interner, versions = Interner(), dict[str, str]()
+        self._versions_of_moves = versions
 
         def score(raw: msgspec.Raw) -> tuple[str, Score]:
             item = msgspec.json.decode(raw, type=AddOnPlacementScore)
@@ -183,6 +185,9 @@ class ScoreInformer(Informer[Score]):
             if sum(map(len, found.names)) > MOST_CHARACTERS:
                 msg = f"the names of its items have more than {MOST_CHARACTERS} characters"
                 raise ValueError(msg)
+            if item.metadata.name == MOVES_SCORE:
+                metadata = msgspec.json.decode(raw, type=_Stored).metadata
+                versions[item.metadata.namespace or ""] = metadata.resource_version
             return f"{item.metadata.namespace}/{item.metadata.name}", found
 
         super().__init__(
@@ -198,6 +203,13 @@ class ScoreInformer(Informer[Score]):
     def columns(self) -> Mapping[str, Mapping[str, Score]]:
         """By name, scorers' and others', and then by cluster."""
         return cast("ScoreColumns", self._items).columns
+
+    @property
+    def versions_of_moves(self) -> Mapping[str, str]:
+        """The resourceVersion of each `gitops-dsf-moves`, by cluster. The writer of these objects compares it
+        with what it wrote, because an informer may be behind.
+        """
+        return {cluster: self._versions_of_moves.get(cluster, "") for cluster in self.of(MOVES_SCORE)}
 
     def version(self, resource: str) -> int:
         """A number that changes with the scores of one name; -1 while there are none."""

@@ -1,30 +1,26 @@
-"""The control loop of paced moves, and the AddOnPlacementScores `gitops-dsf-moves` that carry them out."""
+"""The control loop of paced moves."""
 
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Final
 
-import msgspec
-
 from dsf_runtime.apiserver import ApiError
-from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.pacing.admit import Admission, admit, move_of
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
-from gitops_dsf.pacing.refuges import Items, drawn_by, items_in, items_of, moving_in, writes
+from gitops_dsf.pacing.refuges import drawn_by, items_in, items_of, moving_in
 from gitops_dsf.pacing.stored import MovesError, Queue, StoredMoves, queue_of, read_moves
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.reconciler.hub.api import MANAGER, HubApi, OwnConfigMap
-from gitops_dsf.reconciler.hub.kinds import StoredScore, placement_reference
+from gitops_dsf.reconciler.hub.api import OwnConfigMap
+from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.moves.rules import is_good
+from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
 from gitops_dsf.reconciler.pacing.situation import Inputs, RefugePlanner, SituationReader, situation_of
 from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.repository.model.reconciler import Pace
@@ -35,57 +31,6 @@ TIMEOUT_SECONDS: Final = 1800.0
 """An arrival that nobody admitted and whose copy does not become healthy counts as ended after this time."""
 
 LOG = logging.getLogger(__name__)
-
-
-class ItemPublisher:
-    """The objects have no validUntil: an expired one would be a warning of OCM in every pass."""
-
-    def __init__(self, api: HubApi) -> None:
-        self._api = api
-        self._written: dict[str, Mapping[str, int]] = {}
-        """By cluster, what the last look wrote."""
-
-    async def publish(self, published: Items, wanted: Items) -> None:
-        """Writes what differs, in the order that is safe. Raises ApiError; what was written stays.
-
-        A refuge that this wrote a moment ago may not be among what is `published`. It counts as published,
-        because it must be gone before the Placement is pushed away.
-        """
-        known = {**published}
-        for cluster, items in self._written.items():
-            known[cluster] = {**known.get(cluster, {}), **items}
-        self._written = {}
-        for cluster, items in writes(known, wanted):
-            await self._write(cluster, items)
-            self._written[cluster] = items
-
-    async def _write(self, cluster: str, items: Mapping[str, int]) -> None:
-        path = SCORES.within(cluster).path
-        found = await self._api.one(path, MOVES_SCORE, StoredScore)
-        if found is None:
-            if not items:
-                return
-            labels = {MANAGED_BY_LABEL: MANAGER}
-            new = {
-                "apiVersion": SCORES.api_version,
-                "kind": "AddOnPlacementScore",
-                "metadata": {"name": MOVES_SCORE, "namespace": cluster, "labels": labels},
-            }
-            try:
-                found = msgspec.json.decode(await self._api.create(path, new), type=StoredScore)
-            except ApiError as error:
-                if error.status == HTTPStatus.NOT_FOUND:
-                    LOG.warning("cluster %s has no namespace, so no move enters or leaves it", cluster)
-                    return
-                raise
-        scores = (found.status.scores if found.status else None) or ()
-        if {item.name: item.value for item in scores} == items:
-            return
-        change = {
-            "metadata": {"resourceVersion": found.metadata.resource_version},
-            "status": {"scores": [{"name": name, "value": value} for name, value in sorted(items.items())]},
-        }
-        await self._api.merge(f"{path}/{MOVES_SCORE}/status", change)
 
 
 class PaceController:
@@ -104,6 +49,12 @@ class PaceController:
         self._wake = asyncio.Event()
         self._last: tuple[Inputs, Ledger, Admission] | None = None
         """The last admission, and what it depended on."""
+        self._reported: Ledger | None = None
+        """The last ledger whose moves were reported. A write without an answer may have taken effect, so the
+        ledger that is read next is not always the last one that was reported.
+        """
+        self._waiting_since: float | None = None
+        shared.metrics.paced_moves_waiting_seconds.set_function(self._waiting_seconds)
         view = shared.view
         self._informers = (view.placements, view.decisions, view.clusters, view.scores)
         for informer in (view.placements, view.clusters, view.applications, view.sets):
@@ -132,27 +83,28 @@ class PaceController:
         except MovesError as error:
             # Nobody knows what is under way, so nothing may begin.
             raise ApiError(str(error)) from error
+        published = self._published()
         if self._pace is None:
             if stored != StoredMoves():
                 await self._stored.write(item, StoredMoves().data)
-            await self._publisher.publish(items_in(self._view.scores.of(MOVES_SCORE)), {})
+            await self._publisher.publish(published, {})
             return INTERVAL_SECONDS
-        before = stored.not_after(now)
+        before, refused = stored.not_after(now), self._publisher.refused
         paced = self._reader.paced()
         decided, unsettled = self._decided(paced)
-        published = items_in(self._view.scores.of(MOVES_SCORE))
         ledger = advance(
             before.ledger,
             paced=paced.keys(),
             decided=decided,
-            published=moving_in(published, before.ledger.under_way),
+            published=moving_in(published.items, before.ledger.under_way),
             finished=lambda move: self._finished(move, now),
+            refused=refused,
             now=now,
         )
         settle = max((self._pace.settle(each.ranking.measured_after) for each in paced.values()), default=0.0)
         ledger = ledger.pruned(self._pace, settle=settle, now=now)
         effect, maintenance = self._maintenance(paced, before.maintenance, now)
-        inputs = await self._reader.read(paced, decided, now=now, maintenance=effect)
+        inputs = await self._reader.read(paced, decided, now=now, maintenance=effect, refused=refused)
         if unsettled:
             # OCM may have sent something to the cluster that is best now, and the ledger does not say so yet.
             admission = Admission(moves=(), waiting=() if self._last is None else self._last[2].waiting)
@@ -164,14 +116,32 @@ class PaceController:
         if after != stored:
             # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
             await self._stored.write(item, after.data)
+        earlier, self._reported = self._reported or before.ledger, ledger
         self._shared.ledger = ledger
+        self._waiting_since = min((each.since for each in queue.waiting), default=None)
         refuges = await self._refuges.plan(
-            inputs, ledger, pace=self._pace, published=drawn_by(published), now=now
+            inputs, ledger, pace=self._pace, published=drawn_by(published.items), now=now
         )
-        await self._publisher.publish(published, items_of(ledger.under_way, refuges))
-        await report(self._shared, before.ledger, ledger, queue, now=now)
+        silent: ApiError | None = None
+        try:
+            await self._publisher.publish(published, items_of(ledger.under_way, refuges))
+        except ApiError as error:
+            silent = error
+        self._shared.metrics.paced_moves_refused.set(self._publisher.refusing)
+        # What the ledger says has happened, whatever became of the items.
+        await report(self._shared, earlier, ledger, queue, refused=refused, now=now)
         await report_drains(self._shared, before.maintenance, maintenance)
+        if silent is not None:
+            raise silent
         return INTERVAL_SECONDS
+
+    def _waiting_seconds(self) -> float:
+        """It goes on to count while looks fail, because nothing begins meanwhile."""
+        return 0.0 if self._waiting_since is None else max(0.0, self._api.now() - self._waiting_since)
+
+    def _published(self) -> Published:
+        scores = self._view.scores
+        return Published(items=items_in(scores.of(MOVES_SCORE)), versions=scores.versions_of_moves)
 
     def _maintenance(
         self, paced: Mapping[str, Paced], before: MaintenanceState, now: float
@@ -228,9 +198,21 @@ class PaceController:
         return True
 
 
-async def report(shared: Shared, before: Ledger, after: Ledger, queue: Queue, *, now: float) -> None:
-    """Reports what was admitted, what ended, and what waits: the ledger before and after a look."""
+async def report(
+    shared: Shared,
+    before: Ledger,
+    after: Ledger,
+    queue: Queue,
+    *,
+    refused: Mapping[str, str],
+    now: float,
+) -> None:
+    """Reports what was admitted, what ended, and what waits: the ledger before and after a look. `refused`
+    says why a cluster or a Placement takes part in no move.
+    """
     metrics = shared.metrics
+    metrics.paced_moves_waiting.set(Counter((each.reason,) for each in queue.waiting))
+    metrics.paced_moves_under_way.set(sum(each.admitted for each in after.under_way))
     known = {(each.placement, each.target, each.since): each for each in before.moves}
     for move in after.moves:
         earlier = known.get((move.placement, move.target, move.since))
@@ -241,11 +223,10 @@ async def report(shared: Shared, before: Ledger, after: Ledger, queue: Queue, *,
             metrics.paced_moves_duration.observe(now - move.since)
             await _say(shared, move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s")
         elif earlier is not None and move.phase is Phase.WITHDRAWN and earlier.phase is Phase.ADMITTED:
-            words = f"{_way(move)}: OCM did not follow; is {move.target} eligible?"
-            await _say(shared, move, "MoveWithdrawn", words)
-    metrics.paced_moves_waiting.set(Counter((each.reason,) for each in queue.waiting))
-    metrics.paced_moves_waiting_seconds.set(now - min((each.since for each in queue.waiting), default=now))
-    metrics.paced_moves_under_way.set(sum(each.admitted for each in after.under_way))
+            places = (move.target, move.source, move.placement)
+            why = next((refused[name] for name in places if name in refused), None)
+            words = f"OCM did not follow; is {move.target} eligible?" if why is None else why
+            await _say(shared, move, "MoveWithdrawn", f"{_way(move)}: {words}")
 
 
 async def _say(shared: Shared, move: Move, reason: str, message: str) -> None:

@@ -45,6 +45,10 @@ class Inputs:
     """Those that rank paced Placements, as the view has them: they change."""
     maintenance: Effect = NOTHING
     """What the open windows say. Cordoned clusters have the taint here before they have it on the hub."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Why a cluster or a Placement gets no items of moves. Such a cluster is cordoned here, so that what
+    would go there goes elsewhere.
+    """
 
     def without_scores(self) -> "Inputs":
         """To compare later inputs with: after a new list, the scores before it would stay in memory."""
@@ -79,15 +83,18 @@ class SituationReader:
         *,
         now: float,
         maintenance: Effect = NOTHING,
+        refused: Mapping[str, str] | None = None,
     ) -> Inputs:
         """What the wishes depend on. Raises ApiError, also when an informer may be outdated."""
         if now >= self._next:
             sets, bindings = await self._api.sets_and_bindings(self._view.argocd_namespace)
             self._sets, self._bindings = tuple(sets), tuple(bindings)
             self._next = now + POLL_SECONDS
+        refused = refused or {}
+        closed = maintenance.cordoned.union(name for name in refused if "/" not in name)
         resources = {term.resource for item in paced.values() for term in item.ranking.terms}
         return Inputs(
-            clusters=tainted(self._view.clusters.items, maintenance.cordoned, effect=CORDON),
+            clusters=tainted(self._view.clusters.items, closed, effect=CORDON),
             sets=self._sets,
             bindings=self._bindings,
             paced=paced,
@@ -95,6 +102,7 @@ class SituationReader:
             versions=tuple(self._view.scores.version(name) for name in sorted(resources)),
             scores={name: self._view.scores.of(name) for name in sorted(resources)},
             maintenance=maintenance,
+            refused=refused,
         )
 
 
@@ -122,6 +130,7 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         pace=pace,
         now=datetime.fromtimestamp(now, UTC),
         frozen=said.frozen,
+        refused=inputs.refused,
         drained=without_drained(state, said),
         leaving=frozenset(said.drained),
     )

@@ -175,6 +175,10 @@ class Pauses:
         entry = self._failed.get(key)
         return 0.0 if entry is None else max(0.0, entry[1] - self._clock())
 
+    def times(self, key: str) -> int:
+        """How many times in a row it failed."""
+        return self._failed.get(key, (0, 0.0))[0]
+
     def failed(self, key: str) -> float:
         """Notes a failure. Returns the seconds until the next attempt."""
         times = self._failed.get(key, (0, 0.0))[0] + 1

@@ -15,7 +15,8 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.ledger import Move, Phase
-from gitops_dsf.pacing.refuges import Items, items_of, writes
+from gitops_dsf.pacing.publication import Round
+from gitops_dsf.pacing.refuges import Items, items_of
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
@@ -98,13 +99,29 @@ def scenes(draw: st.DrawFn) -> tuple[Scene, Scores]:
     return scene, draw(_scores(spans))
 
 
-def _states(published: Items, wanted: Items) -> Iterator[Items]:
-    """What is published before, between and after the writes."""
-    now = dict(published)
+OUTCOMES = ("confirmed", "refused", "lost", "lost, but written")
+
+
+def _states(published: Items, wanted: Items, data: st.DataObject) -> Iterator[Items]:
+    """What is published before, between and after the writes, of which some fail, and of the next look, when
+    all writes that are left succeed. Nobody reads again what a lost write did.
+    """
+    now, known = dict(published), {cluster: (items,) for cluster, items in published.items()}
     yield dict(now)
-    for name, items in writes(published, wanted):
-        now[name] = items
-        yield dict(now)
+    for fails in (True, False):
+        look = Round(known, wanted)
+        for name, items in look.writes():
+            outcome = data.draw(st.sampled_from(OUTCOMES)) if fails else "confirmed"
+            if outcome in ("confirmed", "lost, but written"):
+                now[name] = items
+            if outcome == "confirmed":
+                look.wrote(name, items)
+                known[name] = (items,)
+            elif outcome != "refused":
+                look.lost(name, items)
+                known[name] = (*known.get(name, ({},)), items)
+            yield dict(now)
+    assert {name: items for name, items in now.items() if items} == wanted
 
 
 def _others(scene: Scene) -> list[str]:
@@ -125,7 +142,7 @@ def test_a_refuge_moves_nothing_and_decides_a_failover(
     scene, later = found
     before, after = (data.draw(st.sampled_from(_others(scene))) for _ in range(2))
     wanted = items_of([], {KEY: after})
-    for items in _states(items_of([], {KEY: before}), wanted):
+    for items in _states(items_of([], {KEY: before}), wanted, data):
         assert scene.chosen(items, scores=later) == set(scene.decided)
     lost = data.draw(st.sampled_from(scene.decided))
     assert scene.chosen(wanted, lost=lost, scores=later) == {*scene.decided, after} - {lost}
@@ -141,11 +158,12 @@ def test_a_move_is_carried_out_in_spite_of_refuges(found: tuple[Scene, Scores], 
     move = Move(placement=KEY, source=source, target=target, since=0)
     moved = {*scene.decided, target} - {source}
     carried = items_of([move], refuge)
-    for items in _states(items_of([], refuge), carried):
+    for items in _states(items_of([], refuge), carried, data):
         assert scene.chosen(items, scores=later) in (set(scene.decided), moved)
     assert scene.chosen(carried, scores=later) == moved
     there = replace(scene, decided=tuple(sorted(moved)))
-    for items in _states(carried, items_of([], _refuge(data, {*_others(scene), source} - {target}))):
+    refuge = _refuge(data, {*_others(scene), source} - {target})
+    for items in _states(carried, items_of([], refuge), data):
         assert there.chosen(items, scores=later) == moved
 
 
@@ -160,7 +178,7 @@ def test_a_withdrawn_move_leaves_the_placement_where_it_was(
     move = Move(placement=KEY, source=source, target=target, since=0)
     moved = {*scene.decided, target} - {source}
     wanted = items_of([move.entered(Phase.WITHDRAWN, 60)], _refuge(data, [*_others(scene), source]))
-    for items in _states(items_of([move], _refuge(data, _others(scene))), wanted):
+    for items in _states(items_of([move], _refuge(data, _others(scene))), wanted, data):
         assert scene.chosen(items, scores=later) in (set(scene.decided), moved)
     assert scene.chosen(wanted, scores=later) == set(scene.decided)
 

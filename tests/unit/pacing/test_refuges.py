@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.objects import Toleration
 from gitops_dsf.pacing.ledger import Move, Phase
-from gitops_dsf.pacing.refuges import by_lost_cluster, drawn_by, items_of, moving_in, plan_refuges, writes
+from gitops_dsf.pacing.publication import Round, Values
+from gitops_dsf.pacing.refuges import Items, by_lost_cluster, drawn_by, items_of, moving_in, plan_refuges
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState
 from tests.unit.pacing.fleet import MOMENT, herd
@@ -17,6 +18,15 @@ from tests.unit.pacing.fleet import MOMENT, herd
 FOUR = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
 TWENTY = {f"app-{number:02}": ("c1",) for number in range(20)}
 NO_NEW = [{"key": "x", "effect": "NoSelectIfNew"}]
+
+
+def writes(published: Items, wanted: Items) -> list[tuple[str, Values]]:
+    """All writes of a look in which each one succeeds."""
+    look, found = Round({name: (items,) for name, items in published.items()}, wanted), []
+    for cluster, items in look.writes():
+        look.wrote(cluster, items)
+        found.append((cluster, items))
+    return found
 
 
 def planned(

@@ -11,7 +11,7 @@ from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.pacing.refuges import items_of
-from gitops_dsf.reconciler.pacing.controller import ItemPublisher
+from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
 from gitops_dsf.repository.model.reconciler import Pace
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
@@ -147,7 +147,8 @@ async def test_a_refuge_that_the_view_does_not_show_yet_is_taken_away_before_the
     """Else the Placement could go to it instead of the target."""
     seen: list[dict[str, dict[str, int]]] = []
     async with PaceHub() as hub, hub.api() as api:
-        publisher, nothing, refuge = ItemPublisher(api), items_of([], {}), {"ns/a": "c3"}
+        publisher, refuge = ItemPublisher(api), {"ns/a": "c3"}
+        nothing = Published(items={}, versions={})
         await publisher.publish(nothing, items_of([], refuge))
         hub.between = lambda _: seen.append(hub.items()) if hub.items() not in seen else None
         move = Move(placement="ns/a", source="c1", target="c2", since=0)
