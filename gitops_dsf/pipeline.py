@@ -1,5 +1,6 @@
 """Runs the stages in order, for the command line and tests."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,12 +33,13 @@ class Checked:
         return None if self.plan is None else self.plan.resolved
 
 
-def check(root: Path, *, known: Known | None = None) -> Checked:
-    """Loads a repository and runs every check, including those of output sizes. `known` is as in `load`.
+def check(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()) -> Checked:
+    """Loads a repository and runs every check, including those of output sizes. `known` and `also` are as in
+    `load`.
 
     Raises RepositoryError when the repository cannot be read.
     """
-    return check_loaded(load(root, known=known))
+    return check_loaded(load(root, known=known, also=also))
 
 
 def check_loaded(loaded: Loaded) -> Checked:

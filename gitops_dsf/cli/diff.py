@@ -151,10 +151,12 @@ def _on_disk(rendered: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _at(base: Base, commit: str, known: Known) -> _Side:
-    with checkout(base.repository, commit) as root:
-        if not any((root / name).exists() for name in (SETTINGS_FILE, *FOLDERS)):
+    with checkout(base.repository, commit) as found:
+        has_sources = any((found.root / name).exists() for name in (SETTINGS_FILE, *FOLDERS))
+        if not has_sources and not found.diagnostics:
             return _Side(fleet=None, errors=(), absent=True)
-        return _side(check(root, known=known), files=tuple(paths_at(base.repository, commit, RENDERED)))
+        checked = check(found.root, known=known, also=found.diagnostics)
+        return _side(checked, files=tuple(paths_at(base.repository, commit, RENDERED)))
 
 
 def fleet_at(base: Base) -> FleetVersion | None:

@@ -20,6 +20,7 @@ from gitops_dsf.wording import plural
 SUBMODULE: Final = "160000"
 """The mode of an entry that is the commit of another repository."""
 SYMLINK: Final = "120000"
+REGULAR: Final = frozenset({"100644", "100755"})
 ATTRIBUTES: Final = ("filter", "working-tree-encoding", "ident")
 """Attributes of git with which a file has another content than git has of it. The others change line breaks,
 which YAML reads alike, or what `git archive` writes, which nothing here reads.
@@ -147,13 +148,16 @@ def submodule(where: Path, commit: str) -> Repository | None:
         return None
 
 
-def unfilled(repository: Repository, item: Entry, *, prefix: str = "") -> Diagnostic:
+def unfilled(
+    repository: Repository, item: Entry, *, prefix: str = "", commit: str | None = None
+) -> Diagnostic:
     """The finding about a submodule whose commit is not here. The path of the entry is below the folder of
-    the repository, and `prefix` is the path of that folder below the fleet. Raises RevisionError.
+    the repository, and `prefix` is the path of that folder below the fleet. `commit` is what is read in place
+    of the index. Raises RevisionError.
     """
     name, git = shlex.quote(item.path), _git(repository.directory)
     position = Position(file=f"{prefix}{item.path}")
-    if f"{repository.prefix}{item.path}" not in _submodules(repository):
+    if f"{repository.prefix}{item.path}" not in _submodules(repository, commit):
         message = "git has a commit in place of this folder, and .gitmodules does not say of which repository"
         hint = (
             f"somebody added a clone inside of this one: run `{git} rm --cached {name}`, remove the .git in"
@@ -161,6 +165,11 @@ def unfilled(repository: Repository, item: Entry, *, prefix: str = "") -> Diagno
         )
         return codes.ABSENT.at(position, message, hint)
     message = f"git has a submodule here, and its commit {item.object[:SHORT]} is not in the folder"
+    folder = repository.directory / item.path
+    if commit is not None and (folder / ".git").exists():
+        # The submodule is filled with another commit, which stays.
+        hint = f"run `{_git(folder)} fetch origin {item.object}`"
+        return codes.ABSENT.at(position, message, hint)
     hint = (
         f"run `{git} submodule update --init {name}`; in pipelines actions/checkout does it with"
         " `submodules: recursive`, and GitLab with `GIT_SUBMODULE_STRATEGY: recursive`"
@@ -168,11 +177,12 @@ def unfilled(repository: Repository, item: Entry, *, prefix: str = "") -> Diagno
     return codes.ABSENT.at(position, message, hint)
 
 
-def _submodules(repository: Repository) -> set[str]:
+def _submodules(repository: Repository, commit: str | None) -> set[str]:
     """The paths that .gitmodules has, below the working tree."""
-    file = str(repository.top / ".gitmodules")
-    listed = repository.attempt("config", "--file", file, "-z", "--get-regexp", r"^submodule\..*\.path$")
-    return {_text(line.partition(b"\n")[2]) for line in listed.stdout.split(b"\0")[:-1]}
+    file = ("--file", str(repository.top / ".gitmodules"))
+    where = file if commit is None else ("--blob", f"{commit}:.gitmodules")
+    found = repository.attempt("config", *where, "-z", "--get-regexp", r"^submodule\..*\.path$")
+    return {_text(line.partition(b"\n")[2]) for line in found.stdout.split(b"\0")[:-1]}
 
 
 def _in_submodule(repository: Repository, item: Entry, seen: "_Names", prefix: str) -> Iterator[Diagnostic]:

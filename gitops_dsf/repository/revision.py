@@ -2,15 +2,26 @@
 
 import os
 import re
-import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
+from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.git import SHORT, Repository, RevisionError
-from gitops_dsf.repository.load.paths import FOLDERS, SUFFIXES
+from gitops_dsf.repository.load.paths import SUFFIXES, is_source, may_hold_sources
+from gitops_dsf.repository.recorded import (
+    REGULAR,
+    SUBMODULE,
+    SYMLINK,
+    Entry,
+    changed_by_git,
+    submodule,
+    tree_entries,
+    unfilled,
+)
 
 _OBJECT_ID = re.compile(r"[0-9a-f]{7,64}")
 
@@ -72,6 +83,7 @@ def _not_here(repository: Repository, revision: str) -> str:
     return f"there is no revision {revision} in this clone; {hint} a commit, branch or tag"
 
 
+_RENDERED: Final = "rendered"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 
 
@@ -90,9 +102,13 @@ class Branch:
 
     def contents(self, *, suffixes: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
         """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
-        for member, content in _members(self.repository, self.commit):
-            if member.isreg() and member.name.endswith(suffixes):
-                yield member.name, content
+        files = [
+            item
+            for item in _entries(self.repository, self.commit)
+            if item.mode in REGULAR and item.path.endswith(suffixes)
+        ]
+        for item, content in _contents(self.repository, files):
+            yield item.path, content
 
 
 def find_branch(directory: Path, name: str) -> Branch | None:
@@ -106,90 +122,115 @@ def find_branch(directory: Path, name: str) -> Branch | None:
     return Branch(repository=repository, name=name, commit=listed) if listed else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Checkout:
+    """The sources of a fleet at a commit, in a temporary folder."""
+
+    root: Path
+    """Has the YAML files and symbolic links of the fleet, without rendered/."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Findings about sources that the commit has and the folder lacks, or that attributes of git change."""
+
+
 @contextmanager
-def checkout(repository: Repository, commit: str) -> Iterator[Path]:
-    """Context manager for a temporary folder with the YAML files and symbolic links of a fleet repository,
-    without rendered/. Raises RevisionError.
+def checkout(repository: Repository, commit: str) -> Iterator[Checkout]:
+    """Context manager for the sources of a fleet repository at a commit. Raises RevisionError.
 
     If the repository is in a folder of a larger one, only that folder is read. If the commit does not have
-    it, the result is empty.
+    it, the result is empty. Files are read as git has them: no attribute leaves one out or changes one.
     """
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         root = Path(scratch).resolve()
-        _extract(repository, f"{commit}:{repository.prefix}", root, root=root)
-        for path, inner, its_commit in _submodules(repository, commit):
-            _extract(inner, its_commit, root / path, root=root)
-        yield root
+        writer = _Writer(root=root)
+        diagnostics = tuple(writer.extract(repository, commit, prefix=repository.prefix))
+        yield Checkout(root=root, diagnostics=diagnostics)
 
 
-def _extract(repository: Repository, tree: str, target: Path, *, root: Path) -> None:
-    if repository.attempt("cat-file", "-e", tree).returncode != 0:
-        return
-    folders: set[Path] = set()
-    for member, content in _members(repository, tree, ".", ":(exclude)rendered"):
-        if not (member.issym() or (member.isreg() and member.name.endswith(SUFFIXES))):
-            continue
-        path = target / member.name
-        if path.parent not in folders:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.parent.resolve().is_relative_to(root):
-                # Git does not write a tree with a file below a symbolic link, but such a tree object can be
-                # made by hand.
-                raise RevisionError(f"the revision holds {member.name}, which lies below a symbolic link")
-            folders.add(path.parent)
-        if member.issym():
-            path.symlink_to(member.linkname)
-        else:
-            path.write_bytes(content)
+def _entries(repository: Repository, commit: str, prefix: str = "") -> list[Entry]:
+    """Every file of a commit below a folder, which is empty or ends with a slash. Raises RevisionError."""
+    below = ("--", prefix) if prefix else ()
+    listing = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, *below)
+    return [replace(item, path=item.path.removeprefix(prefix)) for item in tree_entries(listing)]
 
 
-def _members(repository: Repository, tree: str, *paths: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
-    # On disk, because in memory a branch of scores is a third of what `explain` needs. In a folder of the
-    # working tree git would archive that folder only.
-    with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
-        packed = Path(scratch, "tar")
-        archive = ("archive", "--format=tar", f"--output={packed}")
-        repository.run("-C", str(repository.top), *archive, tree, "--", *paths)
-        with tarfile.open(packed, mode="r:") as tar:
-            for member in tar:
-                file = tar.extractfile(member) if member.isreg() else None
-                yield member, b"" if file is None else file.read()
-
-
-def _submodules(repository: Repository, commit: str) -> Iterator[tuple[str, Repository, str]]:
-    """The checked-out submodules of the source folders: path below the fleet, repository and commit.
-
-    A nested clone that was added by accident is no submodule: every other clone has an empty folder. Raises
-    RevisionError when one or its commit is missing.
-    """
-    listed = repository.attempt(
-        "config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"
-    )
-    for line in listed.stdout.split(b"\0"):
-        path = os.fsdecode(line.partition(b"\n")[2])
-        below = path.removeprefix(repository.prefix)
-        if not path.startswith(repository.prefix) or below.partition("/")[0] not in FOLDERS:
-            continue
-        found = repository.attempt("rev-parse", "--verify", "--quiet", f"{commit}:{path}")
-        if found.returncode != 0:
-            continue
-        wanted, where = found.stdout.decode().strip(), repository.top / path
-        inner = Repository(directory=where)
-        if not (where / ".git").exists() or inner.top.resolve() != where.resolve():
-            run = "run `git submodule update --init`"
+def _contents(repository: Repository, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
+    """The files of a commit with their contents. Raises RevisionError if the clone lacks one."""
+    found = repository.contents([item.object for item in entries])
+    for item, content in zip(entries, found, strict=True):
+        if content is None:
             raise RevisionError(
-                f"the submodule {path} is not checked out, so the revision cannot be read; {run}"
+                f"{item.path}: this clone lacks the content of the file (object {item.object}); clone again"
             )
-        if inner.commit(wanted) is None:
-            lacks = f"does not have the commit {wanted[:SHORT]} that the revision points to"
-            raise RevisionError(f"the submodule {path} {lacks}; run `git -C {path} fetch`")
-        yield below, inner, wanted
+        yield item, content
+
+
+class _Writer:
+    """Writes the sources of commits into a folder."""
+
+    def __init__(self, *, root: Path) -> None:
+        self._root = root
+        self._folders: set[Path] = set()
+
+    def extract(
+        self, repository: Repository, commit: str, *, prefix: str = "", within: str = ""
+    ) -> Iterator[Diagnostic]:
+        """Writes the sources of a commit, and yields findings. `prefix` is the folder of the fleet in the
+        repository, and `within` the folder of a submodule in the fleet; both are empty or end with a slash.
+        """
+        files, submodules = [], []
+        for item in _entries(repository, commit, prefix):
+            path = f"{within}{item.path}"
+            if item.mode == SUBMODULE:
+                if may_hold_sources(path):
+                    submodules.append(item)
+            elif path.partition("/")[0] != _RENDERED and (
+                item.mode == SYMLINK or (item.mode in REGULAR and path.endswith(SUFFIXES))
+            ):
+                files.append(item)
+        texts: dict[str, str] = {}
+        for item, content in _contents(repository, files):
+            path = f"{within}{item.path}"
+            self._write(path, content, is_link=item.mode == SYMLINK)
+            if item.mode != SYMLINK and is_source(path):
+                texts[item.path] = content.decode(errors="replace") if b"$Id" in content else ""
+        with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
+            # Git can read attributes from an index, and since 2.40 only from a commit.
+            index = Path(scratch, "index")
+            done = repository.attempt("read-tree", commit, index=index)
+            if done.returncode != 0:
+                raise RevisionError(done.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
+            for finding in changed_by_git(repository, texts, index=index):
+                yield replace(finding, position=Position(file=f"{within}{finding.position.file}"))
+        for item in submodules:
+            inner = submodule(repository.directory / item.path, item.object)
+            if inner is None:
+                yield unfilled(repository, item, prefix=within, commit=commit)
+            else:
+                yield from self.extract(inner, item.object, within=f"{within}{item.path}/")
+
+    def _write(self, name: str, content: bytes, *, is_link: bool) -> None:
+        # Git writes neither of these, but such tree objects can be made by hand.
+        if any(part in {"", ".", ".."} or part.lower() == ".git" for part in name.split("/")):
+            raise RevisionError(f"the revision holds {name!r}, which is an invalid path")
+        path = self._root / name
+        try:
+            if path.parent not in self._folders:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if path.parent.resolve() != path.parent:
+                    raise RevisionError(f"the revision holds {name}, which lies below a symbolic link")
+                self._folders.add(path.parent)
+            if is_link:
+                path.symlink_to(os.fsdecode(content))
+            else:
+                # A new file: nothing is written through a symbolic link of the same name.
+                with path.open("xb") as file:
+                    file.write(content)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise RevisionError(f"the revision holds {name!r}, which cannot be written: {why}") from error
 
 
 def paths_at(repository: Repository, commit: str, folder: str) -> Iterator[tuple[str, bool]]:
     """The paths in a folder of the fleet, and whether each is a regular file. Raises RevisionError."""
-    prefix = f"{repository.prefix}{folder}/"
-    listed = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", prefix)
-    for line in listed.split(b"\0")[:-1]:
-        about, _, name = line.partition(b"\t")
-        yield os.fsdecode(name).removeprefix(prefix), about.startswith((b"100644", b"100755"))
+    for item in _entries(repository, commit, f"{repository.prefix}{folder}/"):
+        yield item.path, item.mode in REGULAR

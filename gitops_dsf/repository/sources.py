@@ -1,8 +1,9 @@
 """Reads the sources of a fleet repository. Every verb that reads a fleet does it with `load`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from gitops_dsf.diagnostics import Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load import Document, Known, Loaded
 from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.load.parse import parse
@@ -10,14 +11,15 @@ from gitops_dsf.repository.load.paths import SETTINGS_FILE
 from gitops_dsf.repository.recorded import compared
 
 
-def load(root: Path, *, known: Known | None = None) -> Loaded:
+def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()) -> Loaded:
     """Reads a fleet repository, and compares it with what git has of it. Raises RepositoryError when the
     folder or a file cannot be read.
 
-    With `known`, two versions of a repository parse a file that is the same in both once.
+    `also` are findings about what a revision has and the folder lacks. With `known`, two versions of a
+    repository parse a file that is the same in both once.
     """
     files, names, diagnostics = discover(root)
-    diagnostics += compared(root, names, files)
+    diagnostics += (*compared(root, names, files), *also)
     if not files and not diagnostics:
         message = (
             "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or tests/"

@@ -65,7 +65,7 @@ def test_an_application_leaves_the_bindings_to_others(fleet: GitFleet, run: Run)
 def test_a_binding_written_by_hand_is_rendered_once(fleet: GitFleet, run: Run) -> None:
     """It stays when the last application that needs it goes."""
     fleet.write("apps/binding.yaml", binding())
-    (fleet.path / "apps/guestbook.yaml").unlink()
+    fleet.remove("apps/guestbook.yaml")
     assert rendered(fleet, run) == ["managedclustersetbinding.fleet.yaml"]
     text = (fleet.path / "rendered/delivery/managedclustersetbinding.fleet.yaml").read_text()
     assert 'argocd.argoproj.io/sync-wave: "0"' in text

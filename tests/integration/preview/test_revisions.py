@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.integration.preview.gitfleet import GitFleet, Run, application, scorer
+from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, scorer
 from tests.support.commandline import output_of
 
 
@@ -130,9 +130,82 @@ def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(
     ]
 
     clone(fleet.top, tmp_path / "clone")
-    run("diff", tmp_path / "clone", "--base", "main", code=1)
-    assert "the submodule apps/team is not checked out" in run.err
-    assert "git submodule update --init" in run.err
+    [base], [head] = errors(run, tmp_path / "clone", code=1)
+    for finding in (base, head):
+        assert (finding["file"], finding["code"]) == ("apps/team", "DSF035")
+        assert "submodule update --init apps/team`" in finding["hint"]
+
+
+def errors(run: Run, fleet: Path, *, code: int = 0) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """What is wrong with the base and with the head."""
+    found = run.json("diff", fleet, "--base", "main", code=code)
+    return found["baseErrors"], found["headErrors"]
+
+
+def test_a_submodule_that_lacks_the_commit_of_the_base(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    """Pipelines fetch only the newest commit of each submodule."""
+    team = GitFleet(tmp_path / "team")
+    shutil.rmtree(team.path)
+    team.path.mkdir()
+    team.git("init", "--quiet", "--initial-branch=main")
+    team.write("second.yaml", application("second"))
+    team.commit("team")
+    fleet.git("submodule", "--quiet", "add", team.top.as_uri(), "apps/team")
+    fleet.commit("with a team")
+    fleet.git("checkout", "--quiet", "-b", "newer")
+    team.write("second.yaml", application("second", count=2))
+    team.commit("two clusters")
+    fleet.git("-C", "apps/team", "pull", "--quiet")
+    fleet.commit("newer")
+    there = tmp_path / "clone"
+    clone(fleet.top, there, "--branch", "newer")
+    allow = ("-c", "protocol.file.allow=always")
+    output_of("git", *allow, "submodule", "--quiet", "update", "--init", "--depth=1", cwd=there)
+    output_of("git", "fetch", "--quiet", "origin", "main:main", cwd=there)
+    [finding], [] = errors(run, there)
+    assert (finding["file"], finding["code"]) == ("apps/team", "DSF035")
+    command = finding["hint"].split("`")[1]
+    assert "fetch origin" in command
+    output_of("bash", "-c", command, cwd=tmp_path)
+    assert errors(run, there) == ([], [])
+    [change] = run.compared(fleet)["placements"]
+    assert [item["path"] for item in change["fields"]] == ["spec.numberOfClusters"]
+
+
+def test_attributes_of_archives_hide_nothing(fleet: GitFleet, run: Run) -> None:
+    """`export-ignore` leaves files out of `git archive`, and `export-subst` changes them in it."""
+    fleet.write("clusters/more.yaml", cluster("more", "eu"))
+    fleet.write("scorers/net.yaml", scorer("net", description="$Format:%H$"))
+    (fleet.path / ".gitattributes").write_text("clusters/more.yaml export-ignore\n*.yaml export-subst\n")
+    run("render", fleet.path)
+    fleet.commit("with attributes")
+    found = run.json("diff", fleet.path, "--base", "main", "--exit-code")
+    assert (found["differs"], found["baseErrors"], found["foreignFiles"]) == (False, [], [])
+    fleet.git("rm", "--quiet", "clusters/more.yaml", "scorers/net.yaml")
+    summary = run.compared(fleet)["summary"]
+    assert summary["clusters"]["left"] == ["more"]
+    assert summary["works"] == {"added": 0, "removed": 1, "changed": 3, "total": 3}
+
+
+def test_attributes_that_change_what_is_read_are_found_in_the_base(fleet: GitFleet, run: Run) -> None:
+    """The change that takes them away can be merged."""
+    (fleet.path / ".gitattributes").write_text("scorers/*.yaml filter=lfs\nclusters/*.yaml eol=crlf ident\n")
+    fleet.commit("with a filter")
+    fleet.remove(".gitattributes")
+    [finding], head = errors(run, fleet.path)
+    assert (finding["file"], finding["code"], head) == ("scorers/cpu.yaml", "DSF037", [])
+
+
+def test_what_the_base_has_twice_in_one_place(fleet: GitFleet, run: Run) -> None:
+    """A folder of the fleet that is a file in the base, and the other way round."""
+    fleet.git("rm", "--quiet", "-r", "scorers")
+    (fleet.path / "scorers").write_text("a file\n")
+    fleet.commit("a file")
+    (fleet.path / "scorers").unlink()
+    fleet.write("scorers/cpu.yaml", scorer("cpu"))
+    base, head = errors(run, fleet.path)
+    assert head == []
+    assert base != []
 
 
 def test_symbolic_links_inside_the_repository_are_followed_and_others_reported(

@@ -67,10 +67,10 @@ def test_awkward_names_and_contents(repository: Repository) -> None:
     (where / "README.md").write_text("not a source\n")
     git(repository.directory, "add", "--all")
     git(repository.directory, "commit", "--quiet", "--message", "all")
-    with checkout(repository, "HEAD") as root:
-        found = {path.name: path.read_bytes() for path in (root / "apps").iterdir()}
-    assert found == contents
-    assert not root.exists()
+    with checkout(repository, "HEAD") as there:
+        found = {path.name: path.read_bytes() for path in (there.root / "apps").iterdir()}
+    assert (found, there.diagnostics) == (contents, ())
+    assert not there.root.exists()
 
 
 def test_an_object_that_is_missing_is_told(repository: Repository) -> None:
@@ -78,7 +78,9 @@ def test_an_object_that_is_missing_is_told(repository: Repository) -> None:
     blob = git(repository.directory, "rev-parse", f"{made}:apps/a.yaml")
     (repository.directory / ".git/objects" / blob[:2] / blob[2:]).unlink()
     with (
-        pytest.raises(RevisionError, match=r"invalid object .* for 'apps/a\.yaml'"),
+        pytest.raises(
+            RevisionError, match=rf"apps/a\.yaml: this clone lacks the content of the file \(object {blob}\)"
+        ),
         checkout(repository, made),
     ):
         pass
@@ -115,3 +117,35 @@ def test_before_the_first_commit_and_without_common_history(repository: Reposito
     base = find_base(repository.directory, made)
     assert (base.commit, base.title) == (made, made[:10])
     assert "they have no common history" in base.note
+
+
+def tree_of(repository: Repository, *entries: tuple[str, str, bytes]) -> str:
+    """A commit whose folder apps has these entries, made object by object: mode, name, content."""
+    where, raw = repository.directory, b""
+    for mode, name, content in entries:
+        blob = git(where, "hash-object", "-w", "--stdin", stdin=content)
+        raw += f"{mode} {name}".encode() + b"\0" + bytes.fromhex(blob)
+    made = ("hash-object", "-t", "tree", "-w", "--literally", "--stdin")
+    inner = git(where, *made, stdin=raw)
+    tree = git(where, *made, stdin=b"40000 apps\0" + bytes.fromhex(inner))
+    return git(where, "commit-tree", "-m", "made", tree)
+
+
+def test_nothing_is_written_through_a_link_of_the_same_name(repository: Repository, tmp_path: Path) -> None:
+    target = tmp_path / "outside.yaml"
+    target.write_text("mine\n")
+    made = tree_of(
+        repository,
+        ("120000", "a.yaml", os.fsencode(target)),
+        ("100644", "a.yaml", b"kind: Evil\n"),
+    )
+    with pytest.raises(RevisionError, match=r"apps/a\.yaml.* cannot be written"), checkout(repository, made):
+        pass
+    assert target.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("target", [b"", b"a\0b"])
+def test_a_link_that_no_file_system_takes(repository: Repository, target: bytes) -> None:
+    made = tree_of(repository, ("120000", "a.yaml", target))
+    with pytest.raises(RevisionError, match=r"apps/a\.yaml"), checkout(repository, made):
+        pass
