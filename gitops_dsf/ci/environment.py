@@ -28,7 +28,11 @@ class Pipeline:
 
     forge: Kind | None = None
     base: str = ""
-    """The commit that a pull request is compared with."""
+    """A commit of the branch that a pull request is for: of GitHub an old one, when that branch moved on."""
+    base_branch: str = ""
+    """The branch that a pull request is for, if the forge does not say which commit of it counts."""
+    merge: str = ""
+    """The commit that the forge made by merging the pull request, if it runs the pipeline for that."""
     branch: str = ""
     """The branch that was pushed to."""
     summary: Path | None = None
@@ -103,9 +107,13 @@ def _actions(variables: Mapping[str, str]) -> Pipeline:
         api = variables.get("GITHUB_API_URL", "https://api.github.com")
         body = FORGES[forge](api=api, place=repository, send=Sender(token=token))
         commented = body, pull.number
+    # Gitea and Forgejo run it for the head: refs/pull/N/head.
+    is_merge = pull is not None and variables.get("GITHUB_REF", "").endswith("/merge")
     return Pipeline(
         forge=forge,
         base=pull.base.sha if pull is not None else "",
+        base_branch=variables.get("GITHUB_BASE_REF", "") if pull is not None else "",
+        merge=variables.get("GITHUB_SHA", "") if is_merge else "",
         branch=variables.get("GITHUB_REF_NAME", "")
         if variables.get("GITHUB_REF_TYPE", "branch") == "branch"
         else "",
@@ -139,9 +147,12 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
         gitlab = FORGES["GitLab"](api=variables["CI_API_V4_URL"], place=project, send=Sender(token=token))
         commented = gitlab, int(request)
     pushes = bool(secret_variable(variables, PUSH_TOKEN))
+    is_merge = variables.get("CI_MERGE_REQUEST_EVENT_TYPE") in {"merged_result", "merge_train"}
     return Pipeline(
         forge="GitLab",
-        base=variables.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+        base=variables.get("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "")
+        or variables.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+        merge=variables.get("CI_COMMIT_SHA", "") if is_merge else "",
         branch=variables.get("CI_COMMIT_BRANCH", ""),
         pull=commented,
         silence=silence,

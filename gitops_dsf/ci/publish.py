@@ -1,10 +1,10 @@
 """Renders a branch and pushes the result: beside the sources, or to a branch that only pipelines write.
 
-It works in work trees of its own: the caller's files and branches are never touched. If another push was
-faster, it renders again on top of it. It never forces a push.
+It reads the sources from git's objects, and commits in a work tree of its own: the caller's files and
+branches are never touched. If another push was faster, it renders again on top of it. It never forces a push.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,16 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from gitops_dsf.ci.environment import PUSH_TOKEN, PipelineError
+from gitops_dsf.diagnostics import Diagnostic, has_errors
 from gitops_dsf.pipeline import check
 from gitops_dsf.render.argocd import RENDERED
-from gitops_dsf.repository.git import Repository, RevisionError
+from gitops_dsf.repository.git import SHORT, Repository, RevisionError
 from gitops_dsf.repository.model.repository import Output
+from gitops_dsf.repository.revision import Checkout, checkout
 
 ATTEMPTS: Final = 5
+_WHOLE: Final = ("-c", "core.sparseCheckout=false")
+"""A work tree is otherwise as sparse as the clone that it belongs to."""
 _NO_SUCH_REF: Final = 2
 """The exit code of `git ls-remote --exit-code`."""
 HELPER: Final = (
@@ -36,8 +40,10 @@ class Publication:
 
     directory: Path
     branch: str
-    render: Callable[[Path, Path], bool]
-    """Renders a fleet into a folder, and says whether that folder then holds nothing else."""
+    render: Callable[[Path], bool]
+    """Renders a fleet into its folder RENDERED, and says whether that then holds nothing else."""
+    report: Callable[[Sequence[Diagnostic]], None]
+    """Shows findings because of which nothing is rendered."""
     say: Callable[[str], None]
     sleep: Callable[[float], None]
     push_url: str = ""
@@ -49,8 +55,9 @@ class Publication:
         for attempt in range(1, ATTEMPTS + 1):
             clone.run("fetch", "--quiet", "origin", f"refs/heads/{self.branch}")
             commit = clone.text("rev-parse", "FETCH_HEAD")
-            with _work_tree(clone, commit) as sources:
-                pushed = self._publish(clone, sources, commit[:10])
+            # Not from a work tree, in which submodules are not filled, and which is as sparse as the clone.
+            with checkout(clone, commit) as sources:
+                pushed = self._publish(clone, sources, commit)
             if pushed is not None:
                 return pushed
             if attempt < ATTEMPTS:
@@ -60,28 +67,38 @@ class Publication:
             " allowed to push?"
         )
 
-    def _publish(self, clone: Repository, sources: Path, source: str) -> bool | None:
+    def _publish(self, clone: Repository, sources: Checkout, commit: str) -> bool | None:
         """Returns whether there was something to publish without errors; None if the push was refused."""
-        fleet = sources / clone.prefix
-        resolved = check(fleet).resolved
-        output = Output() if resolved is None else resolved.repository.spec.output
-        if output.mode == "Directory":
-            if not self.render(fleet, fleet / RENDERED):
-                return False
-            return self._commit_and_push(clone, fleet, self.branch, source)
-        if output.branch == self.branch:
-            raise PipelineError(
-                f"spec.output.branch is {output.branch}, which people write: name another branch"
-            )
-        with _work_tree(clone, _start_of(clone, output.branch)) as tree:
+        checked = check(sources.root, also=sources.diagnostics)
+        if has_errors(sources.diagnostics):
+            self.report(checked.diagnostics)
+            return False
+        output = Output() if checked.resolved is None else checked.resolved.repository.spec.output
+        start, branch = commit, self.branch
+        if output.mode == "Branch":
+            branch = output.branch
+            if branch == self.branch:
+                raise PipelineError(
+                    f"spec.output.branch is {output.branch}, which people write: name another branch"
+                )
+            start = _start_of(clone, branch)
+        with _work_tree(clone, start) as tree:
             folder = tree / clone.prefix
-            if not self.render(fleet, folder / RENDERED):
+            rendered = folder / RENDERED
+            if rendered.is_symlink():
+                raise PipelineError(
+                    f"{RENDERED} on {branch} is a symbolic link, and nothing is written behind one; remove it"
+                )
+            rendered.mkdir(parents=True, exist_ok=True)
+            # So messages name rendered files as people see them in the repository.
+            (sources.root / RENDERED).symlink_to(rendered)
+            if not self.render(sources.root):
                 return False
-            return self._commit_and_push(clone, folder, output.branch, source)
+            return self._commit_and_push(clone, folder, branch, commit[:SHORT])
 
     def _commit_and_push(self, clone: Repository, folder: Path, branch: str, source: str) -> bool | None:
         tree = Repository(directory=folder)
-        tree.run("add", "--all", "--", RENDERED)
+        tree.run(*_WHOLE, "add", "--all", "--", RENDERED)
         if tree.attempt("diff", "--cached", "--quiet").returncode == 0:
             self.say(f"{RENDERED}/ on {branch} is up to date")
             return True
@@ -109,7 +126,7 @@ def _work_tree(clone: Repository, commit: str) -> Iterator[Path]:
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         tree = Path(scratch) / "tree"
         try:
-            clone.run("worktree", "add", "--quiet", "--detach", "--force", str(tree), commit)
+            clone.run(*_WHOLE, "worktree", "add", "--quiet", "--detach", "--force", str(tree), commit)
             yield tree
         finally:
             clone.attempt("worktree", "remove", "--force", str(tree))
@@ -119,7 +136,7 @@ def _start_of(clone: Repository, branch: str) -> str:
     """The commit of the rendered branch, or a first one without the history of the sources."""
     found = clone.attempt("ls-remote", "--exit-code", "origin", f"refs/heads/{branch}")
     if found.returncode == 0:
-        clone.run("fetch", "--quiet", "--depth=1", "origin", f"refs/heads/{branch}")
+        clone.run("fetch", "--quiet", "--no-tags", *clone.as_shallow, "origin", f"refs/heads/{branch}")
         return clone.text("rev-parse", "FETCH_HEAD")
     if found.returncode != _NO_SUCH_REF:
         raise RevisionError(

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Final
@@ -16,9 +17,12 @@ from gitops_dsf.ci.environment import Pipeline, PipelineError, pipeline_of, secr
 from gitops_dsf.ci.publish import Publication
 from gitops_dsf.cli.arguments import check_has_settings
 from gitops_dsf.cli.main import main, without_secrets
+from gitops_dsf.cli.report import show_findings
+from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.errors import UsageError
 from gitops_dsf.forge.forge import ForgeError
 from gitops_dsf.pipeline import check
+from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
@@ -65,7 +69,7 @@ def _is_rendered(directory: Path, settings: FleetRepositorySpec | None) -> bool:
 
 def _preview(args: argparse.Namespace, pipeline: Pipeline, settings: FleetRepositorySpec | None) -> bool:
     clone = Repository(directory=args.directory)
-    base = args.base or pipeline.base
+    base = args.base or base_of(clone, pipeline)
     if not base and settings is not None:
         branch = settings.git.target_revision
         base = next((name for name in (f"origin/{branch}", branch) if clone.commit(name) is not None), "")
@@ -75,9 +79,8 @@ def _preview(args: argparse.Namespace, pipeline: Pipeline, settings: FleetReposi
     state = settings.reconciler.state.branch if settings is not None else "gitops-dsf-state"
     if pipeline.forge:
         # A job's clone may have no other branch. There is none before the reconciler writes it.
-        clone.attempt(
-            "fetch", "--quiet", "--depth=1", "origin", f"+refs/heads/{state}:refs/remotes/origin/{state}"
-        )
+        refs = f"+refs/heads/{state}:refs/remotes/origin/{state}"
+        clone.attempt("fetch", "--quiet", "--no-tags", *clone.as_shallow, "origin", refs)
     source = (str(args.directory), "--base", base, "--state-branch", state)
     if not pipeline.forge:
         return _passes("diff", *source)
@@ -86,6 +89,21 @@ def _preview(args: argparse.Namespace, pipeline: Pipeline, settings: FleetReposi
     if not preview:
         return False
     return _hand_on(preview + _backtest(source, len(preview)), pipeline)
+
+
+def base_of(clone: Repository, pipeline: Pipeline) -> str:
+    """What the forge says that a pull request is compared with; empty without a pull request."""
+    if pipeline.merge and clone.commit("HEAD") == pipeline.merge:
+        # The first parent is the branch that was merged into, as it was then.
+        parents = clone.parents("HEAD")
+        if len(parents) > 1:
+            return parents[0]
+    branch = f"origin/{pipeline.base_branch}"
+    if not pipeline.base_branch or clone.commit(branch) is None:
+        return pipeline.base
+    # A runner that keeps its clone may have an old copy of the branch.
+    is_old = clone.attempt("merge-base", "--is-ancestor", branch, pipeline.base).returncode == 0
+    return pipeline.base if is_old else branch
 
 
 def _hand_on(preview: str, pipeline: Pipeline) -> bool:
@@ -144,6 +162,7 @@ def _publish(args: argparse.Namespace, pipeline: Pipeline) -> int:
         directory=args.directory,
         branch=branch,
         render=_renders,
+        report=_report,
         say=_say,
         sleep=time.sleep,
         push_url=pipeline.push_url,
@@ -152,11 +171,14 @@ def _publish(args: argparse.Namespace, pipeline: Pipeline) -> int:
     return int(not publication.run())
 
 
-def _renders(fleet: Path, out: Path) -> bool:
+def _renders(fleet: Path) -> bool:
     """Renders, and fails if the folder has a file that no source renders to: Argo CD would apply it."""
     with chdir(fleet):  # so that findings name files as the repository does
-        where = str(out.relative_to(fleet) if out.is_relative_to(fleet) else out)
-        return _passes("render", "--out", where) and _passes("render", "--out", where, "--check")
+        return _passes("render", "--out", RENDERED) and _passes("render", "--out", RENDERED, "--check")
+
+
+def _report(diagnostics: Sequence[Diagnostic]) -> None:
+    show_findings(Path(), diagnostics, ending="nothing was rendered")
 
 
 def _passes(*command: str) -> bool:

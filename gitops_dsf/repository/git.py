@@ -1,6 +1,7 @@
 """Runs git in the repository that a folder belongs to."""
 
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,11 @@ SHORT = 10
 
 class RevisionError(GitopsDsfError):
     """Git cannot say what a revision or the index has. The message says what to do."""
+
+
+def git_command(folder: Path) -> str:
+    """The git command for a folder, as people can paste it where they run gitops-dsf."""
+    return "git" if folder == Path() else f"git -C {shlex.quote(str(folder))}"
 
 
 def is_in_repository(folder: Path) -> bool:
@@ -131,6 +137,16 @@ class Repository:
     def is_shallow(self) -> bool:
         """Whether the clone is shallow."""
         return self.text("rev-parse", "--is-shallow-repository") == "true"
+
+    def parents(self, commit: str) -> list[str]:
+        """The parents of a commit, also those that a shallow clone lacks. Raises RevisionError."""
+        header = self.text("cat-file", "commit", commit).partition("\n\n")[0]
+        return [line.removeprefix("parent ") for line in header.split("\n") if line.startswith("parent ")]
+
+    @property
+    def as_shallow(self) -> tuple[str, ...]:
+        """Options of `git fetch` for one commit of a branch. With --depth, a full clone becomes shallow."""
+        return ("--depth=1",) if self.is_shallow else ()
 
     def commit(self, revision: str) -> str | None:
         """The commit of a revision; None if there is none. Raises RevisionError outside of a repository."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.git import SHORT, Repository, RevisionError, is_in_repository
+from gitops_dsf.repository.git import SHORT, Repository, RevisionError, git_command, is_in_repository
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE, is_source, may_hold_sources
 from gitops_dsf.wording import plural
 
@@ -117,7 +117,7 @@ class _Names:
 
 
 def _absent(root: Path, item: Entry) -> Diagnostic:
-    name, git = shlex.quote(item.path), _git(root)
+    name, git = shlex.quote(item.path), git_command(root)
     if item.skipped:
         hint = (
             f"if it is meant to go, run `{git} rm --sparse {name}`;"
@@ -129,11 +129,6 @@ def _absent(root: Path, item: Entry) -> Diagnostic:
             f" otherwise bring it back with `{git} restore {name}`"
         )
     return codes.ABSENT.at(Position(file=item.path), _NOT_HERE, hint)
-
-
-def _git(folder: Path) -> str:
-    """The git command for a folder, as people can paste it where they run gitops-dsf."""
-    return "git" if folder == Path() else f"git -C {shlex.quote(str(folder))}"
 
 
 def submodule(where: Path, commit: str) -> Repository | None:
@@ -155,7 +150,7 @@ def unfilled(
     the repository, and `prefix` is the path of that folder below the fleet. `commit` is what is read in place
     of the index. Raises RevisionError.
     """
-    name, git = shlex.quote(item.path), _git(repository.directory)
+    name, git = shlex.quote(item.path), git_command(repository.directory)
     position = Position(file=f"{prefix}{item.path}")
     if f"{repository.prefix}{item.path}" not in _submodules(repository, commit):
         message = "git has a commit in place of this folder, and .gitmodules does not say of which repository"
@@ -168,7 +163,7 @@ def unfilled(
     folder = repository.directory / item.path
     if commit is not None and (folder / ".git").exists():
         # The submodule is filled with another commit, which stays.
-        hint = f"run `{_git(folder)} fetch origin {item.object}`"
+        hint = f"run `{git_command(folder)} fetch origin {item.object}`"
         return codes.ABSENT.at(position, message, hint)
     hint = (
         f"run `{git} submodule update --init {name}`; in pipelines actions/checkout does it with"
@@ -210,7 +205,11 @@ def _in_submodule(repository: Repository, item: Entry, seen: "_Names", prefix: s
 
 
 def _hint_of_submodule(repository: Repository, inner: Repository, item: Entry) -> str:
-    name, git, within = shlex.quote(item.path), _git(repository.directory), _git(inner.directory)
+    name, git, within = (
+        shlex.quote(item.path),
+        git_command(repository.directory),
+        git_command(inner.directory),
+    )
     if inner.commit("HEAD") != item.object:
         return (
             f"check out the recorded commit with `{git} submodule update --init {name}`; if the one in the"
@@ -239,7 +238,7 @@ def changed_by_git(
         raise RevisionError(done.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
     fields = done.stdout.split(b"\0")[:-1]
     yield from _bounded(
-        _changed(_git(repository.directory), _text(path), attribute.decode(), _text(value))
+        _changed(git_command(repository.directory), _text(path), attribute.decode(), _text(value))
         for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True)
         if _changes(attribute.decode(), _text(value), texts[_text(path)])
     )

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position
-from gitops_dsf.repository.git import SHORT, Repository, RevisionError
+from gitops_dsf.repository.git import SHORT, Repository, RevisionError, git_command
 from gitops_dsf.repository.load.paths import SUFFIXES, is_source, may_hold_sources
 from gitops_dsf.repository.recorded import (
     REGULAR,
@@ -48,8 +48,8 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     """Returns the merge base of a revision and the head, as pull requests use, so that later commits of the
     other branch do not count as part of the change.
 
-    If the history is too short, returns the revision itself. Raises RevisionError when the revision is not in
-    this clone.
+    If they have no common history, returns the revision itself. Raises RevisionError when the revision is not
+    in this clone, or a shallow clone lacks the history in which the merge base may be.
     """
     if not revision:
         look = "name a commit, branch or tag, and look whether its variable is set"
@@ -58,29 +58,86 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     commit = repository.commit(revision)
     if commit is None:
         raise RevisionError(_not_here(repository, revision))
-    if repository.commit(head) is None:
+    own = repository.commit(head)
+    if own is None:
         return Base(repository=repository, commit=commit, revision=revision)
-    done = repository.attempt("merge-base", "--end-of-options", commit, head)
-    found = done.stdout.decode().split()
-    if done.returncode == 0 and found:
-        note = f"compared with the merge base {found[0][:SHORT]} of {revision} and {head}"
-        note = "" if found[0] == commit else note
-        return Base(repository=repository, commit=found[0], revision=revision, note=note)
-    why = "this clone is shallow" if repository.is_shallow else "they have no common history"
-    note = f"no merge base of {revision} and {head} ({why})"
+    # 1: there is none.
+    done = repository.attempt("merge-base", "--all", "--end-of-options", commit, own)
+    if done.returncode not in {0, 1}:
+        raise RevisionError(done.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
+    bases = done.stdout.decode().split()
+    if repository.is_shallow and _may_be_newer(repository, commit, own, bases):
+        raise RevisionError(
+            f"this clone is shallow, and may lack the commit where {revision} and {head} part;"
+            f" run `{_fetch(repository)} --unshallow {_remote(repository)}`, or {_WHOLE}"
+        )
+    if bases:
+        note = f"compared with the merge base {bases[0][:SHORT]} of {revision} and {head}"
+        note = "" if bases[0] == commit else note
+        return Base(repository=repository, commit=bases[0], revision=revision, note=note)
+    note = f"no merge base of {revision} and {head} (they have no common history)"
     note = f"{note}: compared with {revision} itself, with everything that it has and this does not"
     return Base(repository=repository, commit=commit, revision=revision, note=note)
 
 
+def _may_be_newer(repository: Repository, commit: str, head: str, bases: Sequence[str]) -> bool:
+    """Whether a merge base newer than these may be in the history that a shallow clone lacks.
+
+    `git merge-base` takes the commits where the history was cut for the first ones. It is right if none of
+    these can be reached from a side, except through what it found.
+    """
+    if commit in bases or head in bases:
+        return False
+    cut = repository.directory / repository.text("rev-parse", "--git-path", "shallow")
+    try:
+        ends = cut.read_text("ascii").split()
+    except OSError as error:
+        raise RevisionError(f"{cut} cannot be read: {error.strerror}") from error
+    reached = repository.text("rev-list", commit, head, "--not", *bases).split()
+    return not set(ends).isdisjoint(reached)
+
+
+_WHOLE: Final = "clone with the whole history (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
+
+
 def _not_here(repository: Repository, revision: str) -> str:
-    if repository.is_shallow:
-        whole = "clone with the whole history (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
-        fetch = f"fetch it with `git fetch --depth=1 origin {revision}`"
-        return f"the revision {revision} is not in this clone, which is shallow; {fetch}, or {whole}"
-    remote, hint = f"origin/{revision}", f"fetch it with `git fetch origin {revision}`, or name"
-    if not _OBJECT_ID.fullmatch(revision) and repository.commit(remote) is not None:
-        return f"there is no revision {revision} in this clone; did you mean {remote}?"
-    return f"there is no revision {revision} in this clone; {hint} a commit, branch or tag"
+    where = "this clone, which is shallow" if repository.is_shallow else "this clone"
+    message = f"the revision {revision} is not in {where}"
+    if not _NAME.fullmatch(revision):
+        return f"{message}; name a commit, branch or tag"
+    remotes = repository.text("remote").split("\n")
+    # `main` may be a branch, which a clone has as origin/main.
+    remote, _, name = revision.partition("/")
+    if not name or remote not in remotes:
+        remote, name = _remote(repository), revision
+    copy = f"{remote}/{name}"
+    is_id = _OBJECT_ID.fullmatch(revision) is not None
+    if not is_id and copy != revision and repository.commit(copy) is not None:
+        return f"{message}; did you mean {copy}?"
+    unshallow = " --unshallow" if repository.is_shallow else ""
+    fetch = f"{_fetch(repository)}{unshallow} {remote}"
+    if len(revision) in _WHOLE_IDS and is_id:
+        hint = f"run `{fetch} {revision}`"
+    elif is_id:
+        hint = f"run `{fetch}`, or write all {_WHOLE_IDS[0]} digits of a commit"
+    else:
+        hint = f"run `{fetch} {name}:refs/remotes/{copy}`"
+        hint = hint if copy == revision else f"{hint}, and name {copy}"
+    return f"{message}; {hint}, or {_WHOLE if repository.is_shallow else 'name a commit, branch or tag'}"
+
+
+_WHOLE_IDS: Final = (40, 64)
+"""Digits of a commit in SHA-1 and SHA-256. Servers take no fewer."""
+
+
+def _fetch(repository: Repository) -> str:
+    """The command for the folder, as people can paste it where they run gitops-dsf."""
+    return f"{git_command(repository.directory)} fetch"
+
+
+def _remote(repository: Repository) -> str:
+    remotes = repository.text("remote").split("\n")
+    return "origin" if "origin" in remotes else remotes[0] or "origin"
 
 
 _RENDERED: Final = "rendered"

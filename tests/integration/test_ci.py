@@ -18,6 +18,7 @@ from gitops_dsf.ci.publish import HELPER
 from gitops_dsf.cli.scaffold import repo_template, scaffold
 from gitops_dsf.views.preview.markdown import MARKER
 from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.integration.preview.gitfleet import save, snapshot
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf, output_of
 from tests.support.githubserver import BOT, NAME, OWNER, PERSON, GitHubServer, Pull
@@ -174,6 +175,162 @@ def test_on_github_the_own_comment_is_edited_and_no_other(change: Change, github
     assert "cpu-headroom" in mine["body"]
 
 
+def test_a_full_clone_stays_full(change: Change, github: GitHubServer) -> None:
+    """The branch with the state of the hub is fetched. With --depth the clone would be shallow."""
+    state = save(snapshot(), change.root / "state")
+    git("init", "--quiet", folder=state)
+    for message in ("First", "Second"):
+        git("add", "--all", folder=state)
+        git("commit", "--quiet", "--allow-empty", "--message", message, folder=state)
+    target = "HEAD:refs/heads/gitops-dsf-state"
+    git("push", "--quiet", str(change.repository.bare), target, folder=state)
+    git("config", "remote.origin.url", change.repository.bare.as_uri(), folder=change.folder)
+    change.check(change.github(github))
+    assert git("rev-parse", "--is-shallow-repository", folder=change.folder).strip() == "false"
+    log = git("log", "--format=%s", "origin/gitops-dsf-state", folder=change.folder)
+    assert log == "Second\nFirst\n"
+
+
+class Meanwhile:
+    """A pull request, while a merge into main added a scorer of somebody else."""
+
+    def __init__(self, change: Change) -> None:
+        self.change, self.folder = change, change.folder
+        self.head = self.commit_of("HEAD")
+        self.git("checkout", "--quiet", "main")
+        scorer = (self.folder / "scorers/cpu-headroom.yaml").read_text()
+        (self.folder / "scorers/others.yaml").write_text(
+            scorer.replace("cpu-headroom", "others").replace("cpu_headroom", "others")
+        )
+        assert gitops_dsf("render", cwd=self.folder).returncode == 0
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "A scorer of others")
+        self.git("push", "--quiet", "origin", "main")
+        self.main = self.commit_of("HEAD")
+
+    def git(self, *words: str) -> str:
+        return git(*words, folder=self.folder).strip()
+
+    def commit_of(self, revision: str) -> str:
+        return self.git("rev-parse", revision)
+
+    def merged(self) -> str:
+        """Checks out what a forge makes of main and the pull request."""
+        self.git("checkout", "--quiet", "--detach", "main")
+        self.git("merge", "--quiet", "--no-ff", "--no-commit", "-X", "theirs", self.head)
+        assert gitops_dsf("render", cwd=self.folder).returncode == 0
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "Merge the pull request into main")
+        return self.commit_of("HEAD")
+
+    def preview(self, variables: Mapping[str, str]) -> str:
+        return self.change.check(variables).stdout
+
+
+def names_only_the_change(preview: str) -> bool:
+    assert "cpu-headroom" in preview
+    return "others" not in preview
+
+
+def test_github_merges_with_a_newer_main_than_its_event_says(change: Change, github: GitHubServer) -> None:
+    """`base.sha` of the event is main when the pull request was last pushed to."""
+    meanwhile = Meanwhile(change)
+    variables = change.github(github) | {
+        "GITHUB_REF": "refs/pull/3/merge",
+        "GITHUB_SHA": meanwhile.merged(),
+        "GITHUB_BASE_REF": "main",
+    }
+    meanwhile.preview(variables)
+    assert names_only_the_change((change.root / "summary.md").read_text("utf-8"))
+
+
+def test_github_with_the_head_of_a_pull_request_that_merged_main(
+    change: Change, github: GitHubServer
+) -> None:
+    """A workflow may check out the head. The author has merged main, which is newer than `base.sha`."""
+    meanwhile = Meanwhile(change)
+    merge = meanwhile.merged()
+    tree = meanwhile.commit_of(f"{merge}^{{tree}}")
+    own = ("commit-tree", tree, "-p", meanwhile.head, "-p", "main", "-m", "Merge main")
+    meanwhile.git("checkout", "--quiet", "--detach", meanwhile.git(*own))
+    variables = change.github(github) | {
+        "GITHUB_REF": "refs/pull/3/merge",
+        "GITHUB_SHA": merge,
+        "GITHUB_BASE_REF": "main",
+    }
+    meanwhile.preview(variables)
+    assert names_only_the_change((change.root / "summary.md").read_text("utf-8"))
+
+
+def test_github_with_a_clone_that_has_only_the_merge(
+    change: Change, github: GitHubServer, tmp_path: Path
+) -> None:
+    """With depth 2, as `actions/checkout` fetches it: the parents are there, and nothing before them."""
+    meanwhile = Meanwhile(change)
+    merge = meanwhile.merged()
+    meanwhile.git("push", "--quiet", "origin", f"{merge}:refs/pull/3/merge")
+    shallow = tmp_path / "shallow"
+    git("init", "--quiet", str(shallow), folder=tmp_path)
+    git("remote", "add", "origin", change.repository.bare.as_uri(), folder=shallow)
+    variables = change.github(github) | {
+        "GITHUB_REF": "refs/pull/3/merge",
+        "GITHUB_SHA": merge,
+        "GITHUB_BASE_REF": "main",
+    }
+    for depth, code in ((1, 1), (2, 0)):
+        git("fetch", "--quiet", f"--depth={depth}", "origin", "refs/pull/3/merge", folder=shallow)
+        git("checkout", "--quiet", "--detach", merge, folder=shallow)
+        change.folder = shallow
+        (change.root / "summary.md").unlink(missing_ok=True)
+        done = change.check(variables, code=code)
+        if code == 0:
+            assert names_only_the_change((change.root / "summary.md").read_text("utf-8"))
+        else:
+            assert f"the revision {meanwhile.main} is not in this clone, which is shallow" in done.stderr
+            assert "fetch-depth: 0" in done.stderr
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_gitlab_with_merged_results(change: Change, gitlab: GitLabServer, said: bool) -> None:
+    """CI_MERGE_REQUEST_DIFF_BASE_SHA is where the branch began. The merge is newer."""
+    meanwhile = Meanwhile(change)
+    merge = meanwhile.merged()
+    variables = change.gitlab(gitlab) | {
+        "CI_COMMIT_SHA": merge,
+        "CI_MERGE_REQUEST_EVENT_TYPE": "merged_result" if said else "merge_train",
+        "CI_MERGE_REQUEST_TARGET_BRANCH_SHA": meanwhile.main if said else "",
+    }
+    meanwhile.preview(variables)
+    [note] = gitlab.notes
+    assert names_only_the_change(note["body"])
+
+
+def test_gitlab_with_the_branch_alone(change: Change, gitlab: GitLabServer) -> None:
+    meanwhile = Meanwhile(change)
+    meanwhile.git("checkout", "--quiet", "--detach", meanwhile.head)
+    variables = change.gitlab(gitlab) | {
+        "CI_COMMIT_SHA": meanwhile.head,
+        "CI_MERGE_REQUEST_EVENT_TYPE": "detached",
+        "CI_MERGE_REQUEST_TARGET_BRANCH_SHA": "",
+    }
+    meanwhile.preview(variables)
+    [note] = gitlab.notes
+    assert names_only_the_change(note["body"])
+
+
+def test_gitea_checks_out_the_head(change: Change, github: GitHubServer) -> None:
+    meanwhile = Meanwhile(change)
+    meanwhile.git("checkout", "--quiet", "--detach", meanwhile.head)
+    variables = change.github(github) | {
+        "GITEA_ACTIONS": "true",
+        "GITHUB_REF": "refs/pull/3/head",
+        "GITHUB_SHA": meanwhile.head,
+        "GITHUB_BASE_REF": "main",
+        "GITHUB_TOKEN": "",
+    }
+    assert names_only_the_change(meanwhile.preview(variables))
+
+
 def test_a_fork_has_its_preview_in_the_summary(change: Change, github: GitHubServer) -> None:
     said = change.check(change.github(github, fork=True)).stdout
     assert "from a fork may not write" in said
@@ -278,7 +435,7 @@ def test_on_a_laptop_the_preview_is_text_compared_with_the_branch_of_argo_cd(cha
     assert MARKER not in said
     git("checkout", "--quiet", "--orphan", "elsewhere", folder=change.folder)
     said = change.check({}, "--base", "nothing", code=1)
-    assert "there is no revision nothing in this clone" in said.stderr
+    assert "the revision nothing is not in this clone" in said.stderr
 
 
 PUSH = {"GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}

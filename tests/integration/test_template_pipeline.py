@@ -214,3 +214,127 @@ def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -
     source = application["spec"]["source"]
     assert source["targetRevision"] == branch
     assert any(path.startswith(f"{source['path']}/") for path in fleet.files(branch))
+
+
+def with_team(fleet: Fleet, tmp_path: Path) -> None:
+    """Two more clusters, in a submodule that the clone has filled."""
+    team = tmp_path / "team"
+    team.mkdir()
+    fleet.git("init", "--quiet", "--initial-branch=main", cwd=team)
+    text = (fleet.path / "clusters/us-east-1.yaml").read_text("utf-8")
+    for name in ("team-1", "team-2"):
+        (team / f"{name}.yaml").write_text(text.replace("us-east-1", name), "utf-8")
+    fleet.git("add", "--all", cwd=team)
+    fleet.git("commit", "--quiet", "--message", "A team", cwd=team)
+    allow = ("-c", "protocol.file.allow=always")
+    fleet.git(*allow, "submodule", "--quiet", "add", team.as_uri(), "clusters/team", cwd=fleet.path)
+    assert gitops_dsf("render", cwd=fleet.path).returncode == 0
+    fleet.commit("A team's clusters")
+
+
+@pytest.mark.parametrize("mode", ["Directory", "Branch"])
+def test_clusters_in_a_submodule_are_published_and_never_removed(
+    fleet: Fleet, tmp_path: Path, mode: str
+) -> None:
+    """The clone of the pipeline has the submodule. A work tree of git has not."""
+    fleet.edit("gitops-dsf.yaml", "mode: Directory", f"mode: {mode}")
+    with_team(fleet, tmp_path)
+    branch = RENDERED if mode == "Branch" else SOURCES
+    done = fleet.publish()
+    assert done.returncode == 0, done.stdout + done.stderr
+    works = [path for path in fleet.files(branch) if "team-1" in path or "team-2" in path]
+    assert len(works) == 6, works
+    if mode == "Directory":
+        assert "rendered/ on main is up to date" in done.stdout
+        assert fleet.log(SOURCES)[0] == "A team's clusters"
+
+
+@pytest.mark.parametrize("mode", ["Directory", "Branch"])
+def test_a_clone_without_the_submodule_publishes_nothing(fleet: Fleet, tmp_path: Path, mode: str) -> None:
+    fleet.edit("gitops-dsf.yaml", "mode: Directory", f"mode: {mode}")
+    with_team(fleet, tmp_path)
+    before = fleet.log(SOURCES)
+    plain = tmp_path / "plain"
+    fleet.git("clone", "--quiet", str(fleet.origin), str(plain), cwd=tmp_path)
+    fleet.path = plain
+    done = fleet.publish()
+    assert done.returncode == 1
+    assert "clusters/team:1:1: error DSF035: git has a submodule here" in done.stdout + done.stderr
+    assert "`submodules: recursive`" in done.stdout + done.stderr
+    assert fleet.log(SOURCES) == before
+    assert RENDERED not in fleet.git("branch", "--list", cwd=fleet.origin)
+
+
+def test_a_sparse_clone_publishes_what_the_branch_has(fleet: Fleet, tmp_path: Path) -> None:
+    """Sources are read from git's objects, whatever is checked out."""
+    assert fleet.publish().returncode == 0
+    sparse = tmp_path / "sparse"
+    fleet.git("clone", "--quiet", "--sparse", str(fleet.origin), str(sparse), cwd=tmp_path)
+    assert not (sparse / "clusters").exists()
+    fleet.path = sparse
+    done = fleet.publish()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rendered/ on main is up to date" in done.stdout
+    assert len(fleet.log(SOURCES)) == 3
+
+
+def test_pointers_of_git_lfs_are_not_published(fleet: Fleet) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 120\n"
+    (fleet.path / "clusters/us-east-1.yaml").write_text(pointer, "utf-8")
+    fleet.commit("Into LFS")
+    done = fleet.publish()
+    assert done.returncode == 1
+    assert "clusters/us-east-1.yaml:1:1: error DSF037" in done.stdout + done.stderr
+    assert fleet.log(SOURCES)[0] == "Into LFS"
+
+
+def test_a_rendered_tree_behind_a_link_is_not_written(fleet: Fleet, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (fleet.path / "rendered").symlink_to(tmp_path / "elsewhere")
+    fleet.commit("A link")
+    done = fleet.publish()
+    assert done.returncode == 1
+    assert "rendered" in done.stderr
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_messages_name_rendered_files_as_the_branch_does(fleet: Fleet) -> None:
+    (fleet.path / "rendered/platform").mkdir(parents=True)
+    (fleet.path / "rendered/platform/admin.yaml").write_text(ADMIN, "utf-8")
+    fleet.commit("An administrator")
+    done = fleet.publish()
+    assert done.returncode == 1
+    assert "\nforeign: rendered/platform/admin.yaml\n" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["--dry-run"], []])
+def test_a_full_clone_stays_full(fleet: Fleet, tmp_path: Path, words: list[str]) -> None:
+    branch_mode(fleet)
+    assert fleet.publish().returncode == 0
+    fleet.edit("scorers/cpu-headroom.yaml", "interval: 60", "interval: 90")
+    fleet.commit("Score less often")
+    assert fleet.publish().returncode == 0
+    full = tmp_path / "full"
+    fleet.git("clone", "--quiet", f"file://{fleet.origin}", str(full), cwd=tmp_path)
+    fleet.edit("scorers/cpu-headroom.yaml", "interval: 90", "interval: 120")
+    fleet.commit("Score rarely")
+    fleet.path = full
+    done = fleet.publish(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fleet.git("rev-parse", "--is-shallow-repository", cwd=full) == "false"
+    published = not words
+    assert fleet.git("log", "--format=%s", f"origin/{RENDERED}", cwd=full).count("\n") == 2 + published
+
+
+def test_a_shallow_clone_fetches_one_commit_of_the_rendered_branch(fleet: Fleet, tmp_path: Path) -> None:
+    branch_mode(fleet)
+    assert fleet.publish().returncode == 0
+    fleet.edit("scorers/cpu-headroom.yaml", "interval: 60", "interval: 90")
+    fleet.commit("Score less often")
+    shallow = tmp_path / "shallow"
+    fleet.git("clone", "--quiet", "--depth=1", f"file://{fleet.origin}", str(shallow), cwd=tmp_path)
+    fleet.path = shallow
+    done = fleet.publish()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fleet.log(RENDERED)[1:] == fleet.log(f"{RENDERED}~1")
+    assert fleet.git("log", "--format=%s", "FETCH_HEAD", cwd=shallow).count("\n") == 0

@@ -67,14 +67,115 @@ def test_what_the_base_branch_did_meanwhile_is_not_this_change(fleet: GitFleet, 
     assert [item["name"] for item in detached] == ["net"]
 
 
-def test_a_shallow_clone_says_how_to_get_the_base(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
-    first = fleet.git("rev-parse", "HEAD")
-    fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
-    fleet.commit("edit")
-    clone(fleet.top, tmp_path / "shallow", "--depth=1")
-    assert run("diff", tmp_path / "shallow", "--base", first, code=1) == ""
-    assert f"git fetch --depth=1 origin {first}" in run.err
+def hinted(text: str) -> str:
+    """The command that a message prints."""
+    return text.split("`")[1]
+
+
+def shell(command: str, *, cwd: Path) -> None:
+    output_of("bash", "-e", "-c", command, cwd=cwd)
+
+
+@pytest.mark.parametrize("revision", ["origin/main", "main", "COMMIT"])
+def test_a_shallow_clone_says_how_to_get_the_base(
+    fleet: GitFleet, tmp_path: Path, run: Run, revision: str
+) -> None:
+    """The command that is printed is the last one that is needed."""
+    fleet.git("checkout", "--quiet", "-b", "feature")
+    fleet.write("scorers/net.yaml", scorer("net"))
+    fleet.commit("feature")
+    fleet.git("checkout", "--quiet", "main")
+    fleet.write("apps/second.yaml", application("second"))
+    base = fleet.commit("main goes on").replace("COMMIT", "")
+    there = tmp_path / "shallow"
+    clone(fleet.top, there, "--depth=1", "--branch=feature")
+    revision = revision.replace("COMMIT", base)
+    assert run("diff", there, "--base", revision, code=1) == ""
+    assert f"the revision {revision} is not in this clone, which is shallow" in run.err
     assert "fetch-depth: 0" in run.err
+    shell(hinted(run.err), cwd=tmp_path)
+    if revision == "main":
+        assert ", and name origin/main, or" in run.err
+        revision = "origin/main"
+    found = run.json("diff", there, "--base", revision)
+    assert [item["name"] for item in found["comparison"]["scorers"]] == ["net"]
+    assert found["comparison"]["placements"] == []
+
+
+def test_a_shallow_clone_that_lacks_the_merge_base_blames_nobody(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    """`git merge-base` answers with an older commit where history is cut: X branches off A; B adds a cluster;
+    main merges X; P is on B. With three commits of each, main reaches A by X, and B by nothing.
+    """
+    fleet.git("checkout", "--quiet", "-b", "x")
+    fleet.write("apps/x.yaml", application("x"))
+    fleet.commit("X")
+    fleet.git("checkout", "--quiet", "main")
+    fleet.write("clusters/b.yaml", cluster("b", "eu"))
+    fleet.commit("B")
+    fleet.git("branch", "p")
+    for name in ("m1", "m2"):
+        fleet.write(f"apps/{name}.yaml", application(name))
+        fleet.commit(name)
+    fleet.git("merge", "--quiet", "--no-edit", "x")
+    fleet.git("checkout", "--quiet", "p")
+    fleet.write("scorers/net.yaml", scorer("net"))
+    fleet.commit("P")
+    there = tmp_path / "shallow"
+    clone(fleet.top, there, "--depth=3", "--branch=p")
+    main = "main:refs/remotes/origin/main"
+    output_of("git", "fetch", "--quiet", "--depth=3", "origin", main, cwd=there)
+    cut = output_of("git", "merge-base", "origin/main", "HEAD", cwd=there).strip()
+    assert cut == fleet.git("rev-parse", "main^2^"), "git finds A"
+    run("diff", there, "--base", "origin/main", code=1)
+    assert "this clone is shallow, and may lack the commit where origin/main and HEAD part" in run.err
+    shell(hinted(run.err), cwd=tmp_path)
+    found = run.json("diff", there, "--base", "origin/main")
+    assert found["notes"] == [
+        f"compared with the merge base {fleet.git('rev-parse', 'p^')[:10]} of origin/main and HEAD"
+    ]
+    assert [item["name"] for item in found["comparison"]["scorers"]] == ["net"]
+    assert found["comparison"]["summary"]["clusters"]["joined"] == []
+
+
+def test_a_shallow_clone_with_no_common_commit_blames_nobody(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    fleet.git("checkout", "--quiet", "-b", "feature")
+    fleet.write("scorers/net.yaml", scorer("net"))
+    fleet.commit("feature")
+    fleet.git("checkout", "--quiet", "main")
+    fleet.write("apps/second.yaml", application("second"))
+    fleet.commit("main goes on")
+    there = tmp_path / "shallow"
+    clone(fleet.top, there, "--depth=1", "--no-single-branch", "--branch=feature")
+    run("diff", there, "--base", "origin/main", code=1)
+    assert "this clone is shallow" in run.err
+    shell(hinted(run.err), cwd=tmp_path)
+    assert run.json("diff", there, "--base", "origin/main")["comparison"]["placements"] == []
+
+
+def test_a_shallow_clone_with_the_merge_base_is_enough(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    """What is cut off before it can hold no newer one."""
+    for number in range(3):
+        fleet.write("apps/second.yaml", application("second", count=number + 1))
+        fleet.commit(f"before {number}")
+    fleet.git("checkout", "--quiet", "-b", "feature")
+    fleet.write("scorers/net.yaml", scorer("net"))
+    fleet.commit("feature")
+    fleet.git("checkout", "--quiet", "main")
+    fleet.write("apps/third.yaml", application("third"))
+    fleet.commit("main goes on")
+    there = tmp_path / "shallow"
+    clone(fleet.top, there, "--depth=3", "--no-single-branch", "--branch=feature")
+    found = run.json("diff", there, "--base", "origin/main")
+    assert [item["name"] for item in found["comparison"]["scorers"]] == ["net"]
+    assert found["comparison"]["placements"] == []
+    # The base is an ancestor: whatever lies before it does not matter.
+    clone(fleet.top, tmp_path / "two", "--depth=2", "--branch=feature")
+    found = run.json("diff", tmp_path / "two", "--base", "HEAD~1")
+    assert [item["name"] for item in found["comparison"]["scorers"]] == ["net"]
 
 
 def test_a_side_that_does_not_validate_is_told(fleet: GitFleet, run: Run) -> None:
@@ -232,16 +333,34 @@ def test_in_a_hook_of_git(fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("base", "said"),
     [
-        ("nowhere", "there is no revision nowhere in this clone; fetch it with `git fetch origin nowhere`"),
-        ("--upload-pack=x", "there is no revision --upload-pack=x"),
-        ("released", "did you mean origin/released?"),
+        (
+            "nowhere",
+            "run `git -C FLEET fetch origin nowhere:refs/remotes/origin/nowhere`, and name origin/nowhere",
+        ),
+        (
+            "--upload-pack=x",
+            "the revision --upload-pack=x is not in this clone; name a commit, branch or tag",
+        ),
+        ("released", "the revision released is not in this clone; did you mean origin/released?"),
+        ("deadbeef", "run `git -C FLEET fetch origin`, or write all 40 digits of a commit"),
+        ("0" * 40, f"run `git -C FLEET fetch origin {'0' * 40}`, or name a commit, branch or tag"),
         ("", "the revision to compare with is empty; name a commit, branch or tag"),
     ],
 )
 def test_a_base_that_is_not_there(fleet: GitFleet, run: Run, base: str, said: str) -> None:
     fleet.git("update-ref", "refs/remotes/origin/released", "HEAD")
     run("diff", fleet.path, f"--base={base}", code=1)
-    assert said in run.err
+    assert said.replace("FLEET", str(fleet.path)) in run.err
+
+
+def test_a_branch_that_a_full_clone_of_one_branch_lacks(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    fleet.git("branch", "other")
+    there = tmp_path / "clone"
+    clone(fleet.top, there, "--single-branch")
+    for name in ("other", "origin/other"):
+        run("diff", there, "--base", name, code=1)
+    shell(hinted(run.err), cwd=tmp_path)
+    assert run.json("diff", there, "--base", "origin/other")["differs"] is False
 
 
 def test_outside_of_a_git_repository(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
