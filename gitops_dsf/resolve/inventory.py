@@ -49,7 +49,8 @@ class ClusterInventory:
     def members(self, names: Iterable[str]) -> frozenset[str]:
         """Clusters of any of these sets (docs/contributing/behaviour.md#members-of-cluster-sets).
 
-        Clusters without a set label are in the set `default`, as OCM's registration webhook labels them so.
+        Clusters without a set label, or with an empty one, are in the set `default`, as OCM's registration
+        webhook labels them so.
         """
         found = NO_CLUSTERS
         for name in names:
@@ -76,7 +77,13 @@ class ClusterInventory:
         found = self.labels.carrying(CLUSTER_SET_LABEL, name)
         if name != "default":
             return found
-        return found | (self.all_clusters - self.labels.carrying_any(CLUSTER_SET_LABEL))
+        return found | self.unlabelled
+
+    @property
+    def unlabelled(self) -> frozenset[str]:
+        """Clusters that no label puts into a set: OCM's webhook puts them into `default`."""
+        labelled = self.labels.carrying_any(CLUSTER_SET_LABEL)
+        return (self.all_clusters - labelled) | self.labels.carrying(CLUSTER_SET_LABEL, "")
 
 
 def identity_of(cluster: ManagedCluster, identity: str) -> str | None:

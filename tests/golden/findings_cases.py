@@ -7,6 +7,7 @@ from tests.support.repositories import (
     APP,
     BARE,
     BASE,
+    BY_QUERY,
     CONFIG,
     FULL,
     LABELS,
@@ -1315,6 +1316,35 @@ def _silent() -> Iterator[tuple[str, Documents]]:
             )
         )
         yield f"30 scores on 202 clusters with scoreTTLSeconds {ttl}", {"scorers": scorers, "clusters": MANY}
+
+
+def _without_a_word() -> Iterator[tuple[str, Documents]]:
+    """Namespaces, images, dead bands and scales that were accepted in silence."""
+    for text in ("{name: cpu, namespace: scoring}", "{name: cpu, namespace: open-cluster-management}"):
+        yield f"a scorer with metadata {text}", {"scorers": SCORER.replace("{name: cpu}", text)}
+    fleet = SETTINGS.replace("{name: fleet}", "{name: fleet, namespace: argocd}")
+    yield "settings with a namespace", {"settings": fleet}
+    for version in ("0.0.1", "main"):
+        image = f"r.example.com/gitops-dsf-agent:{version}"
+        yield f"an agent {version}", {"settings": SETTINGS.replace("r.example.com/agent", image)}
+    for outputs in ((0, 100), (100, 0), (1, 100)):
+        yield f"outputs {outputs}", {"scorers": ranged(*outputs), "apps": APP}
+    for points in (20, 21):
+        scorers = below(f"publish: {{deadband: {points}}}")
+        yield f"a dead band of {points}", {"scorers": scorers, "apps": APP}
+    for query in ("100 * avg(up)", "avg(up)"):
+        scorers = BY_QUERY.replace("avg(up)", query) + "  scoreRange: {min: 0, max: 1}\n"
+        yield f"{query} from 0 to 1", {"scorers": scorers}
+    edge = SET.replace(
+        "{clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabels: {env: prod}}}}", "{}"
+    )
+    inside = cluster("edge-1", "env: prod, cluster.open-cluster-management.io/clusterset: edge")
+    for sets in ("[edge]", "[edge, default]"):
+        apps = app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, clusterSets: {sets}}}")
+        yield (
+            f"a cluster without a set where {sets} are used",
+            {"clusters": both(edge, inside, CLUSTER), "apps": apps},
+        )
 
 
 def _texts() -> Iterator[tuple[str, Documents]]:

@@ -120,6 +120,32 @@ def _noted(*items: Item[Authored]) -> Iterator[tuple[Document, str, str, object]
                 yield item.document, field, key, value
 
 
+@needs("FleetRepository")
+def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
+    """Scorers and masks are rendered into the hub namespace; others of our kinds are no objects there."""
+    declared, home = context.declared, context.settings.hub_namespace
+    rendered: tuple[Item[Authored], ...] = (*declared.scorers, *declared.scoring_configs)
+    read: tuple[Item[Authored], ...] = (
+        *(() if declared.repository is None else (declared.repository,)),
+        *declared.metric_sources,
+        *declared.locks,
+        *declared.score_tests,
+        *declared.maintenance,
+    )
+    place = ("metadata", "namespace")
+    for item in (*rendered, *read):
+        written, kind = value_at(item.document.data, place), item.document.kind
+        if not written:
+            continue
+        if kind in {"DynamicScorer", "DynamicScoringConfig"}:
+            if written == home:
+                continue
+            message = f"metadata.namespace {written} has no effect: a {kind} is rendered into {home}"
+        else:
+            message = f"metadata.namespace {written} has no effect: a {kind} is not an object of the hub"
+        yield codes.IGNORED_NAMESPACE.at(item.at(*place), message, "remove it", edits=(Edit(place),))
+
+
 @needs("FleetRepository", "ScorerLock")
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
     """Every scorer that a ranking names must exist, be able to run, and publish under a known name."""

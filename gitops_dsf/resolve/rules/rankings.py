@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
-from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.hub.pace import HOLD_SPAN, MOST_TERMS, MOVES_SCORE
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
@@ -255,6 +255,30 @@ def demands_count(context: Context) -> Iterator[Diagnostic]:
                 place: Path = ("spec", "scores", index, "demand")
                 edits = (Edit(place),) if hint == "remove it" else ()
                 yield codes.PACE_FIELD.at(item.at(*place), f"demand has no effect: {why}", hint, edits=edits)
+
+
+@needs("FleetRepository", "ScoredPlacement")
+def paces_count(context: Context) -> Iterator[Diagnostic]:
+    """With spec.pace, an application is paced that chooses some of its clusters by a ranking of its own."""
+    if context.settings.pace is None:
+        return
+    for item in context.declared.applications:
+        moves, rules = item.value.spec.moves, item.value.spec.placement
+        if moves.pace == "None" or is_paced(item, context.settings):
+            continue
+        why = "without placement.numberOfClusters it runs on every eligible cluster"
+        if rules.ref is not None:
+            why = "it follows a ScoredPlacement, which is not paced"
+        place: Path = ("spec", "moves", "pace")
+        written = item.document.has(place)
+        message = f"the pace has no effect on {item.name}: {why}"
+        hint = (
+            "write moves.pace: None" if rules.ref else "write placement.numberOfClusters, or moves.pace: None"
+        )
+        # What nobody wrote for the application may be meant.
+        severity = None if written else Severity.NOTICE
+        position = item.at(*place) if written else item.position
+        yield codes.PACE_FIELD.at(position, message, hint, severity=severity)
 
 
 def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:

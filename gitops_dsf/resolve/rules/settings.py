@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from dsf_wire import __version__
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.published import REGISTRY
 from gitops_dsf.repository.load import SETTINGS_FILE, Document, Path
@@ -69,6 +70,29 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
         message = f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start"
         hint = f"build the images, push them to a registry of yours, and write {written}"
         yield codes.UNSET_IMAGE.at(context.repository.at("spec", *next(iter(unset))), message, hint)
+
+
+_VERSION: Final = re.compile(r"(?:.*/)?gitops-dsf-[a-z-]+:v?(?P<version>[0-9]+(?:\.[0-9]+){2}[^@]*)(?:@.*)?")
+"""An image of ours with a version. A tag such as `main`, or a digest alone, does not tell it."""
+
+
+@needs(SETTINGS)
+def images_are_of_this_version(context: Context) -> Iterator[Diagnostic]:
+    """An older agent does not know what a newer gitops-dsf renders.
+
+    The entries of a rollout have another version on purpose.
+    """
+    for section, image, is_set in _images(context):
+        found = _VERSION.fullmatch(image)
+        if not is_set or found is None or "rollout" in section or found["version"] == __version__:
+            continue
+        field = dotted(("spec", *section, "image"))
+        message = (
+            f"{field} is version {found['version']}, and this gitops-dsf is {__version__}: what only one of"
+            " them knows has no effect"
+        )
+        hint = "use gitops-dsf and images of one version"
+        yield codes.IMAGE_VERSION.at(context.repository.at("spec", *section, "image"), message, hint)
 
 
 def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:

@@ -16,7 +16,7 @@ from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, RawPlacement
-from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
+from gitops_dsf.resolve.context import CLUSTERS, PLACEMENTS, SETTINGS, Context, needs
 from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 from gitops_dsf.resolve.targets import masked_clusters
@@ -118,6 +118,31 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
         hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS]) or "write the set into clusters/"
         position = items[0].at("metadata", "labels", CLUSTER_SET_LABEL)
         yield codes.UNKNOWN_SET_OF_CLUSTER.at(position, message, hint)
+
+
+@needs("ManagedCluster", "ManagedClusterSet", *PLACEMENTS)
+def clusters_are_in_a_set(context: Context) -> Iterator[Diagnostic]:
+    """A cluster without a label of a set is in `default` and `global` only.
+
+    A notice, because a cluster may be in the inventory for its scores alone.
+    """
+    chosen = {name for item in context.declared.rankings for name in item.value.spec.placement.cluster_sets}
+    for placement in context.declared.placements:
+        sets = placement.value.spec.get("clusterSets")
+        if not isinstance(sets, list) or not sets:
+            return  # it chooses from all sets that are bound in its namespace
+        chosen.update(name for name in sets if isinstance(name, str))
+    missed = context.inventory.unlabelled - context.inventory.members(chosen)
+    items = [item for item in context.declared.clusters if item.name in missed]
+    if not chosen or not items or not all(map(context.inventory.knows_set, chosen)):
+        return
+    who = f"{items[0].name} and {len(items) - 1} more are" if len(items) > 1 else f"{items[0].name} is"
+    message = (
+        f"{who} in no ManagedClusterSet but OCM's default and global, and all Placements choose from"
+        f" {names_text(sorted(chosen))}: nothing is ever placed there"
+    )
+    hint = f"write the label {CLUSTER_SET_LABEL} with the set that it belongs to"
+    yield codes.IN_NO_SET.at(items[0].position, message, hint)
 
 
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
