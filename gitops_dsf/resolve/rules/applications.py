@@ -7,7 +7,7 @@ from typing import Final
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.selectors import misfits
@@ -173,18 +173,17 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator[Diagnostic]:
     """Who writes there controls the cluster (the hub, too), what Argo CD applies, or the agent's tokens."""
     for item in (*context.declared.applications, *context.declared.application_sets):
-        path = _DESTINATION[item.document.kind]
-        name = value_at(item.document.data, path)
-        if not isinstance(name, str):
-            continue
-        owner = context.settings.platform.owner_of(name)
-        if owner is not None and owner.on_spokes:
-            message = f"{item.name} is deployed into {name}, a namespace of {owner.owner}: {owner.reason}"
-            hint = "write a namespace of the application's own"
-            yield codes.PLATFORM_DESTINATION.at(item.at(*path), message, hint)
+        place = _DESTINATION[item.document.kind]
+        for path, name in texts_in(item.document.data["spec"], ("spec",)):
+            owner = context.settings.platform.owner_of(name) if path[-len(place) :] == place else None
+            if owner is not None and owner.on_spokes:
+                message = f"{item.name} is deployed into {name}, a namespace of {owner.owner}: {owner.reason}"
+                hint = "write a namespace of the application's own"
+                yield codes.PLATFORM_DESTINATION.at(item.at(*path), message, hint)
 
 
 _DESTINATION: Final[dict[str, Path]] = {
-    "ApplicationSet": ("spec", "template", "spec", "destination", "namespace"),
+    "ApplicationSet": ("template", "spec", "destination", "namespace"),
     "ScoredApplication": ("spec", "application", "destinationNamespace"),
 }
+"""How the path of a destination's namespace ends. Generators of an ApplicationSet may have templates, too."""

@@ -134,3 +134,13 @@ def test_every_place_is_reported() -> None:
         f"{KEEPING}, templatePatch: 'spec: {{project: gitops-dsf-works}}'",
     ).replace("project: a", "project: gitops-dsf")
     assert [code for code, _, _ in projects(apps=text)] == ["DSF410"] * 3
+
+
+@pytest.mark.parametrize("by", ["template", "generator"])
+def test_a_generator_s_own_template_may_name_the_namespace_of_the_platform_too(by: str) -> None:
+    """It replaces that of the set."""
+    own = "template: {metadata: {}, spec: {project: a, destination: {namespace: kube-system}}}"
+    text = follower(f"{{clusterDecisionResource: {{{CONFIG}, {LABELS}, {own}}}}}")
+    if by == "template":
+        text = follower().replace("destination: {name: a}", "destination: {name: a, namespace: kube-system}")
+    assert [item.code for item in findings(apps=text) if item.code == "DSF341"] == ["DSF341"]
