@@ -3,7 +3,7 @@
 `FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm pytest
 tests/hub`. A test that needs families says so with `pytest.mark.family("ocm", ...)` and is skipped, visibly,
 when one is left out. The hub is shared: a test brings what it needs, waits for it, and takes it away again;
-scenes belong to one module.
+scenes belong to one module. What a module leaves nevertheless is taken away before the next one begins.
 """
 
 import os
@@ -24,6 +24,7 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import Kubernetes
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
+from tests.hub.scenario.leftovers import remove_leftovers
 from tests.support import environment
 
 SUITE = Path(__file__).parent
@@ -77,6 +78,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if missing := ", ".join(sorted(needed - available)):
             reason = f"needs {missing}, not in FAMILY={','.join(chosen)}"
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _alone(request: pytest.FixtureRequest) -> None:
+    """Nothing of other modules is on the hub. Before the first module that uses it there is no hub."""
+    plane = request.config.stash.get(_plane, None)
+    if plane is not None:
+        remove_leftovers(plane.hub.admin)
 
 
 @pytest.fixture(scope="session")

@@ -113,7 +113,10 @@ def filled(name: str, items: Mapping[str, int]) -> Object:
 
 @pytest.fixture(autouse=True)
 def objects(rights: Rights) -> Iterator[Client]:
-    """The hub's administrator, for objects of another team. All scores of cluster1 are deleted afterwards."""
+    """The hub's administrator, for objects of another team. All scores of cluster1 are deleted before and
+    afterwards.
+    """
+    delete_scores(rights.installation.hub, "cluster1")
     yield rights.installation.hub
     delete_scores(rights.installation.hub, "cluster1")
 

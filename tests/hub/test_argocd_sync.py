@@ -5,7 +5,7 @@ deletes no application.
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
 from gitops_dsf.reconciler.journal.explaining import Deployed
+from gitops_dsf.render.admission import ADMISSION_API
 from tests.hub.controlplane.api import CLUSTER_ROLE_BINDING, ROLE_BINDING, Client, Object, bound, manifest
 from tests.hub.controlplane.applications import (
     APPLICATION,
@@ -26,6 +27,7 @@ from tests.hub.controlplane.applications import (
     wait_until_settled,
 )
 from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitrepository import git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
@@ -84,6 +86,8 @@ class Synced:
     hub: Client
     names: tuple[str, ...]
     """The Applications over rendered/."""
+    first: str = ""
+    """The commit with which the module began."""
 
     @property
     def fleet(self) -> Fleet:
@@ -171,13 +175,18 @@ def scene(
         wait_until_settled(hub, RECONCILER_APPLICATION, revision=head, health="Progressing")
         scene.start_reconciler()
         scene.settled(head)
-        yield scene
+        yield replace(scene, first=head)
 
 
 @pytest.fixture
 def synced(scene: Synced) -> Synced:
-    """With nothing under way of what a test before has changed."""
-    scene.settled(scene.fleet.repository.branches()["main"])
+    """As the module began: whatever a test before has changed in git, and with nothing of it under way."""
+    git("rm", "-r", "--quiet", "--ignore-unmatch", ".", folder=scene.fleet.root)
+    git("checkout", "--quiet", scene.first, "--", ".", folder=scene.fleet.root)
+    head = scene.fleet.publish("As it began")
+    for name in scene.names:
+        refresh(scene.hub, name)
+    scene.settled(head)
     return scene
 
 
@@ -382,6 +391,8 @@ def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
     wait_for(lambda: not copies(hub, GUESTBOOK, going=True), what="all gone")
     for name in ("gitops-dsf", "gitops-dsf-works"):
         hub.delete("argoproj.io/v1alpha1/AppProject", name, namespace="argocd")
+    for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
+        hub.delete(f"{ADMISSION_API}/{kind}", "gitops-dsf-applications")
 
 
 def config_map(name: str) -> Object:

@@ -3,8 +3,12 @@ docs/decisions/scheduler.md lists them.
 
 The decisions are written by hand here, so that each test says exactly what the controller finds; how they are
 read is as we render it.
+
+Every test has names of its own. The controller may act once more after its ApplicationSet is deleted, so a
+name that comes back could meet what a test before has left.
 """
 
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -19,15 +23,13 @@ from tests.hub.scenario.placements import CLUSTER, DECISION, PLACEMENT_LABEL
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
-NAME, NAMESPACE = "hazard-followers", "argocd"
+NAMESPACE, READERS = "argocd", "hazard-readers"
 CONTROLLER = "argocd-applicationset-controller"
 LABEL = "test.example.com/set"
 GENERATOR: dict[str, str] = next(
     item["data"] for item in decision_readers("argocd") if item["kind"] == "ConfigMap"
 )
-CONFIG = "hazard-generator"
 REFRESH = "argocd.argoproj.io/application-set-refresh"
-FOLLOWING = {"labelSelector": {"matchLabels": {PLACEMENT_LABEL: NAME}}}
 
 
 class Followers:
@@ -35,35 +37,41 @@ class Followers:
 
     def __init__(self, hub: Client) -> None:
         self.hub = hub
+        self.name = f"hazard-{uuid.uuid4().hex[:8]}"
+        """Of the ApplicationSet and its ConfigMap. All other names begin with it."""
+        self.by_label = {"labelSelector": {"matchLabels": {PLACEMENT_LABEL: self.name}}}
 
     def config(self, **data: str) -> None:
-        self.hub.apply(manifest("v1/ConfigMap", CONFIG, namespace=NAMESPACE, data=data))
+        self.hub.apply(manifest("v1/ConfigMap", self.name, namespace=NAMESPACE, data=data))
 
     def page(self, number: int, *clusters: str) -> None:
         """The decision's page of that number, as OCM writes it."""
-        name, labels = f"{NAME}-decision-{number}", {PLACEMENT_LABEL: NAME}
+        name, labels = f"{self.name}-decision-{number}", {PLACEMENT_LABEL: self.name}
         self.hub.apply(manifest(DECISION, name, namespace=NAMESPACE, meta={"labels": labels}))
         decisions = [{"clusterName": cluster, "reason": ""} for cluster in clusters]
         self.hub.patch_status(DECISION, name, {"decisions": decisions}, namespace=NAMESPACE)
 
     def follow(
-        self, policy: str = "sync", *, lookup: Object = FOLLOWING, labels: dict[str, str] | None = None
+        self, policy: str = "sync", *, lookup: Object | None = None, labels: dict[str, str] | None = None
     ) -> None:
         """Write the ApplicationSet, whole, and ask the controller to look now."""
         source = {"repoURL": "https://git.example.invalid/none.git", "path": ".", "targetRevision": "main"}
         destination = {"name": "{{.name}}", "namespace": "hazards"}
-        generator = {"configMapRef": CONFIG, "requeueAfterSeconds": 3, **lookup}
+        generator = {"configMapRef": self.name, "requeueAfterSeconds": 3, **(lookup or self.by_label)}
         spec: Object = {
             "goTemplate": True,
             "goTemplateOptions": ["missingkey=error"],
             "generators": [{"clusterDecisionResource": generator}],
             "template": {
-                "metadata": {"name": f"{NAME}-{{{{.name}}}}", "labels": {LABEL: NAME, **(labels or {})}},
+                "metadata": {
+                    "name": f"{self.name}-{{{{.name}}}}",
+                    "labels": {LABEL: self.name, **(labels or {})},
+                },
                 "spec": {"project": "default", "source": source, "destination": destination},
             },
             "syncPolicy": {"applicationsSync": policy, "preserveResourcesOnDeletion": True},
         }
-        self.hub.apply(manifest(APPLICATION_SET, NAME, namespace=NAMESPACE, spec=spec))
+        self.hub.apply(manifest(APPLICATION_SET, self.name, namespace=NAMESPACE, spec=spec))
         self.look()
 
     def begin(self, policy: str = "sync", *, pages: int = 1) -> None:
@@ -77,15 +85,15 @@ class Followers:
         self.become(*SPOKES)
 
     def look(self) -> None:
-        refresh_set(self.hub, NAME)
+        refresh_set(self.hub, self.name)
 
     def annotations(self) -> dict[str, str]:
-        found = self.hub.get(APPLICATION_SET, NAME, namespace=NAMESPACE)["metadata"]
+        found = self.hub.get(APPLICATION_SET, self.name, namespace=NAMESPACE)["metadata"]
         return dict(found.get("annotations", {}))
 
     def applications(self) -> dict[str, Object]:
         """By cluster, without those that are being deleted."""
-        items = self.hub.list(APPLICATION, namespace=NAMESPACE, labels=f"{LABEL}={NAME}")
+        items = self.hub.list(APPLICATION, namespace=NAMESPACE, labels=f"{LABEL}={self.name}")
         left = [item for item in items if "deletionTimestamp" not in item["metadata"]]
         return {item["spec"]["destination"]["name"]: item for item in left}
 
@@ -100,7 +108,7 @@ class Followers:
         )
 
     def error(self) -> str:
-        return error_of(self.hub, NAME)
+        return error_of(self.hub, self.name)
 
     def is_content(self) -> None:
         """It complains of nothing. That an update came too late is said until its next look, which follows at
@@ -116,20 +124,22 @@ class Followers:
         hold_for(lambda: self.clusters() == list(SPOKES), what="both stay", seconds=3)
 
     def clear(self) -> None:
-        self.hub.delete(APPLICATION_SET, NAME, namespace=NAMESPACE)
-        wait_until_gone(self.hub, APPLICATION_SET, NAME, namespace=NAMESPACE)
+        """What it leaves behind is nobody's: every test has its own names."""
+        for name in (self.name, f"{self.name}-second"):
+            self.hub.delete(APPLICATION_SET, name, namespace=NAMESPACE)
+            wait_until_gone(self.hub, APPLICATION_SET, name, namespace=NAMESPACE)
         for kind, label in ((APPLICATION, LABEL), (DECISION, PLACEMENT_LABEL)):
-            for item in self.hub.list(kind, namespace=NAMESPACE, labels=f"{label}={NAME}"):
+            for item in self.hub.list(kind, namespace=NAMESPACE, labels=f"{label}={self.name}"):
                 self.hub.delete(kind, item["metadata"]["name"], namespace=NAMESPACE)
-        self.hub.delete("v1/ConfigMap", CONFIG, namespace=NAMESPACE)
+        self.hub.delete("v1/ConfigMap", self.name, namespace=NAMESPACE)
 
 
 @pytest.fixture(scope="module")
 def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterator[None]:
     """The controller may list decisions, as our rendered Role lets it, and Argo CD knows both spokes."""
     rules = [{"apiGroups": [CLUSTER], "resources": ["placementdecisions"], "verbs": ["list"]}]
-    hub.apply(manifest(f"{RBAC}/ClusterRole", NAME, rules=rules))
-    hub.apply(bound(NAME, NAME, namespace=NAMESPACE, account=(NAMESPACE, CONTROLLER)))
+    hub.apply(manifest(f"{RBAC}/ClusterRole", READERS, rules=rules))
+    hub.apply(bound(READERS, READERS, namespace=NAMESPACE, account=(NAMESPACE, CONTROLLER)))
     # A role counts a moment after it is written, and a look that is refused would be the last for three
     # minutes.
     with Client(control_plane.hub.service_account_kubeconfig(NAMESPACE, CONTROLLER)) as controller:
@@ -139,12 +149,16 @@ def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterat
         )
     with argocd.knowing(control_plane.spokes.values()):
         yield
-    hub.delete(ROLE_BINDING, NAME, namespace=NAMESPACE)
-    hub.delete(f"{RBAC}/ClusterRole", NAME)
+    hub.delete(ROLE_BINDING, READERS, namespace=NAMESPACE)
+    hub.delete(f"{RBAC}/ClusterRole", READERS)
 
 
 @pytest.fixture
-def followers(readable: None, hub: Client) -> Iterator[Followers]:
+def followers(
+    readable: None, hub: Client, argocd: ArgoCD, control_plane: ControlPlane
+) -> Iterator[Followers]:
+    for spoke in control_plane.spokes.values():
+        argocd.add_cluster_secret(spoke)  # a test before may have taken one away
     followers = Followers(hub)
     followers.config(**GENERATOR)
     yield followers
@@ -173,13 +187,13 @@ def test_without_a_match_key_every_application_is_deleted_without_an_error(follo
 
 def test_a_decision_looked_up_by_name_is_its_first_page_only(followers: Followers) -> None:
     followers.begin(pages=2)
-    followers.follow(lookup={"name": f"{NAME}-decision-1"})
+    followers.follow(lookup={"name": f"{followers.name}-decision-1"})
     followers.become("cluster1")
 
 
 def test_name_and_label_selector_together_are_an_error(followers: Followers) -> None:
     followers.page(1, *SPOKES)
-    followers.follow(lookup={**FOLLOWING, "name": f"{NAME}-decision-1"})
+    followers.follow(lookup={**followers.by_label, "name": f"{followers.name}-decision-1"})
     followers.complains("there is a problem with the definition of the ClusterDecisionResource generator")
     assert followers.clusters() == []
 
@@ -200,7 +214,8 @@ def test_an_application_that_two_sets_would_make_stays_with_the_first(
     followers.page(1, "cluster1")
     followers.follow("create-update")
     followers.become("cluster1")
-    second, spec = f"{NAME}-second", hub.get(APPLICATION_SET, NAME, namespace=NAMESPACE)["spec"]
+    second = f"{followers.name}-second"
+    spec = hub.get(APPLICATION_SET, followers.name, namespace=NAMESPACE)["spec"]
     hub.apply(manifest(APPLICATION_SET, second, namespace=NAMESPACE, spec=spec))
     try:
         wait_for(
@@ -209,7 +224,7 @@ def test_an_application_that_two_sets_would_make_stays_with_the_first(
             seen=lambda: error_of(hub, second),
         )
         [made] = followers.applications().values()
-        assert [owner["name"] for owner in made["metadata"]["ownerReferences"]] == [NAME]
+        assert [owner["name"] for owner in made["metadata"]["ownerReferences"]] == [followers.name]
         followers.is_content()
     finally:
         hub.delete(APPLICATION_SET, second, namespace=NAMESPACE)
@@ -255,19 +270,19 @@ def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_
     another value than before: the controller removes it when it succeeds, and the same value once more is no
     change.
     """
-    followers.hub.delete("v1/ConfigMap", CONFIG, namespace=NAMESPACE)
+    followers.hub.delete("v1/ConfigMap", followers.name, namespace=NAMESPACE)
     followers.page(1, *SPOKES)
     followers.follow()
-    followers.complains(CONFIG)
+    followers.complains(followers.name)
     # It is asked twice, by the new object and by the annotation: the second look is to fail, too.
     hold_for(followers.error, what="it goes on complaining", seconds=3)
     followers.config(**GENERATOR)
     assert REFRESH in followers.annotations(), "left from the look that failed"
     same = {"metadata": {"annotations": {REFRESH: followers.annotations()[REFRESH]}}}
-    followers.hub.patch(APPLICATION_SET, NAME, same, namespace=NAMESPACE)
+    followers.hub.patch(APPLICATION_SET, followers.name, same, namespace=NAMESPACE)
     hold_for(lambda: followers.clusters() == [], what="it does not look", seconds=9)
     change = {"metadata": {"annotations": {REFRESH: "another value"}}}
-    followers.hub.patch(APPLICATION_SET, NAME, change, namespace=NAMESPACE)
+    followers.hub.patch(APPLICATION_SET, followers.name, change, namespace=NAMESPACE)
     followers.become(*SPOKES)
     wait_for(
         lambda: REFRESH not in followers.annotations(),
@@ -278,7 +293,7 @@ def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_
 
 def test_no_decision_at_all_is_an_error_that_deletes_nothing(followers: Followers) -> None:
     followers.begin()
-    followers.hub.delete(DECISION, f"{NAME}-decision-1", namespace=NAMESPACE)
+    followers.hub.delete(DECISION, f"{followers.name}-decision-1", namespace=NAMESPACE)
     followers.look()
     followers.complains_and_keeps_both()
 
@@ -297,15 +312,15 @@ def test_a_template_that_fails_stops_the_whole_set(followers: Followers, templat
 
 def test_without_go_template_a_go_template_stays_as_it_is(followers: Followers) -> None:
     followers.begin("create-update")
-    template = {"metadata": {"name": "told-{{name}}", "labels": {"at": "x"}}}
+    template = {"metadata": {"name": f"{followers.name}-told-{{{{name}}}}", "labels": {"at": "x"}}}
     change = {"spec": {"goTemplate": False, "template": template}}
-    followers.hub.patch(APPLICATION_SET, NAME, change, namespace=NAMESPACE)
+    followers.hub.patch(APPLICATION_SET, followers.name, change, namespace=NAMESPACE)
     followers.complains("{{.name}}")
 
 
 def test_a_set_takes_over_an_application_that_nobody_owns(followers: Followers, hub: Client) -> None:
     """Those of rendered/argocd have no owner. The set writes its own source and project into one."""
-    ours = f"{NAME}-cluster1"
+    ours = f"{followers.name}-cluster1"
     source = {"repoURL": "https://git.example.invalid/fleet.git", "path": "rendered/delivery"}
     spec = {"project": "gitops-dsf", "source": source, "destination": {"name": "cluster2"}}
     hub.apply(manifest(APPLICATION, ours, namespace=NAMESPACE, spec=spec))
@@ -319,7 +334,7 @@ def test_a_set_takes_over_an_application_that_nobody_owns(followers: Followers, 
         )
         taken = hub.get(APPLICATION, ours, namespace=NAMESPACE)
         assert taken["spec"]["source"]["repoURL"] == "https://git.example.invalid/none.git"
-        assert [owner["name"] for owner in taken["metadata"]["ownerReferences"]] == [NAME]
+        assert [owner["name"] for owner in taken["metadata"]["ownerReferences"]] == [followers.name]
     finally:
         followers.clear()
         hub.delete(APPLICATION, ours, namespace=NAMESPACE)
