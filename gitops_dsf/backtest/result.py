@@ -46,7 +46,8 @@ class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
     """How often the decision changed."""
     moves_range: tuple[int, int] | None
     """The fewest and the most moves, whenever agents score; None if that is not known."""
-    moves_per_day: float
+    moves_per_day: float | None
+    """None for a history of less than an hour."""
     returns: int
     """How many moves went back to a cluster that had just been left."""
     regret: float

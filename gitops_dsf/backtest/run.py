@@ -135,6 +135,13 @@ def moves_with_phases(
 
 
 DAY: Final = 86_400.0
+SHORTEST_SECONDS: Final = 3600.0
+"""Of a history from which a rate a day and a setting are concluded."""
+
+
+def is_short(grid: Grid) -> bool:
+    """Whether it says too little for a rate a day, and for advice."""
+    return grid.end - grid.start < SHORTEST_SECONDS
 
 
 def figures(found: Backtest, key: str, *, window: float, replayed: tuple[int, ...] = ()) -> Figures:
@@ -155,7 +162,7 @@ def figures(found: Backtest, key: str, *, window: float, replayed: tuple[int, ..
     return Figures(
         moves=moves,
         moves_range=(min(moves, *replayed), max(moves, *replayed)) if replayed else None,
-        moves_per_day=moves * DAY / (grid.count * grid.step),
+        moves_per_day=None if is_short(grid) else moves * DAY / (grid.count * grid.step),
         returns=sum(item.returns for item in flapping),
         regret=line.regret,
         seconds_on=time_on(line, grid=grid),

@@ -31,9 +31,10 @@ from gitops_dsf.wording import names_text
 
 try:
     from gitops_dsf.backtest.publication import Results, evaluated, exported, query_of, results, samples_of
+    from gitops_dsf.backtest.run import is_short
     from gitops_dsf.metricstore.answer import Answer, StoreError, read_path
     from gitops_dsf.views.backtest import sentences
-    from gitops_dsf.views.backtest.build import LIMITS, Asked, BacktestBuilder, Result, document
+    from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result, document, limits
     from gitops_dsf.views.backtest.page import page
     from gitops_dsf.views.backtest.sentences import markdown
 except ModuleNotFoundError as error:
@@ -319,15 +320,17 @@ def backtest_text(results: Sequence[Result], *, notes: Sequence[str]) -> str:
     head = results[-1]
     compared = [f"{results[0].side.title} compared with {head.side.title}"] if len(results) > 1 else []
     text = printable_lines((sentences.span(head), *compared))
-    rows = []
+    rows, rated = [], not is_short(head.grid)
     for key, before, after in sentences.comparisons(results):
         if after is None:
-            rows.append([key, "not decided after the change", "", "", ""])
+            rows.append([key, "not decided after the change", *([""] if rated else []), "", ""])
             continue
         moved, regret = sentences.moved(after, before), sentences.regret(head, key, before)
-        rows.append([key, moved, f"{after.moves_per_day:.1f}", regret, sentences.time_on(head, key)])
+        rate = [f"{after.moves_per_day or 0.0:.1f}"] if rated else []
+        rows.append([key, moved, *rate, regret, sentences.time_on(head, key)])
     if rows:
-        text += "\n" + table(["placement", "", "a day", "regret", "most of the time on"], rows, right={2})
+        titles = ["placement", "", *(["a day"] if rated else []), "regret", "most of the time on"]
+        text += "\n" + table(titles, rows, right={2} if rated else set())
     else:
         text += "\nno Placement ranks by scores whose past is known\n"
     if head.side.advice or head.side.demands:
@@ -339,7 +342,7 @@ def backtest_text(results: Sequence[Result], *, notes: Sequence[str]) -> str:
             for line in (f"  {key}: {said}", f"      {place}")
         )
     unknown = [f"{key}: {why}" for key, why in head.side.unknown.items()]
-    open_questions = (*unknown, *notes, *sentences.gaps(head), *LIMITS)
+    open_questions = (*unknown, *notes, *sentences.gaps(head), *limits(results))
     return text + "\nwhat is not known\n" + printable_lines(f"  {line}" for line in open_questions)
 
 

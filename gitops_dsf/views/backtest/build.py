@@ -13,8 +13,8 @@ from dsf_wire.summary import SCORED_BY_API, PublishRule
 from gitops_dsf.backtest.advice import DEADBANDS
 from gitops_dsf.backtest.publication import Publication, Results, Values
 from gitops_dsf.backtest.result import BacktestResult, BacktestSide, Span
-from gitops_dsf.backtest.run import Backtest, figures, moves_with_phases, run
-from gitops_dsf.backtest.track import Grid, Labels, Tracks
+from gitops_dsf.backtest.run import Backtest, figures, is_short, moves_with_phases, run
+from gitops_dsf.backtest.track import Grid, Labels, Track, Tracks
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.metadata import timestamp_of
@@ -40,8 +40,11 @@ WAITED: Final = 0.1
 LATEST: Final = 0.9
 """A score that begins after this part of the span has too little of a past."""
 OUT_OF_TIME: Final = "the time limit was over before it was decided"
-LIMITS: Final = (
-    "agents score at moments of their own; (2 to 9) are the fewest and the most moves with four sets of them",
+_RANGES: Final = (
+    "agents score at moments of their own: the numbers in brackets are the fewest and the most moves with"
+    " four sets of such moments"
+)
+_LIMITS: Final = (
     "an application that moves takes its load with it; the scores of the past do not know that",
     "clusters, labels and taints are those of now, and clusters that did not exist have no scores",
     "several results with equal labels were exported once, so an aggregation over them cannot be repeated",
@@ -86,6 +89,8 @@ class _Side:
     """By deadband that is tried (None: as written), by score, then by cluster."""
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     """Points without a result, by score, then by cluster."""
+    leading: dict[str, dict[str, int]] = field(default_factory=dict)
+    """How many of these come before the first result."""
 
     def forget(self, reasons: Mapping[str, str]) -> None:
         """Decides no Placement that ranks by one of these scores, and says why."""
@@ -96,11 +101,14 @@ class _Side:
 
     def add(self, resource: str, first: int, count: int, results: Results) -> None:
         nothing: dict[Labels, Values] = {_NOTHING: np.full(count, np.nan)}
-        missing = self.missing.setdefault(resource, {})
+        missing, leading = self.missing.setdefault(resource, {}), self.leading.setdefault(resource, {})
         for cluster in self.publications[None][resource]:
             found = results.get(cluster) or nothing
             for publications in self.publications.values():
                 publications[resource][cluster].add(first, found)
+            if leading.get(cluster, 0) == first:
+                known = ~np.isnan([*found.values()]).all(axis=0)
+                leading[cluster] = first + (int(known.argmax()) if known.any() else count)
             points = min(int(np.count_nonzero(np.isnan(each))) for each in found.values())
             missing[cluster] = missing.get(cluster, 0) + points
 
@@ -123,16 +131,18 @@ class _Side:
         )
         return found
 
-    def begin(self, tracks: Tracks, grid: Grid) -> tuple[float, str]:
+    def begin(self, tracks: Tracks, grid: Grid, *, earliest: float) -> tuple[float, str]:
         """When all scores are known, and which is the last; empty if they are from the start. A cluster whose
         first score comes long after the others did not exist before. Too late a score decides no Placement.
+        What is long and late is measured by the history that there is: `earliest` is its first score.
         """
+        length = grid.end - max(grid.start, earliest)
         begins: dict[str, float] = {}
         for resource, by_cluster in tracks.items():
             firsts = [track.at[0] for track in by_cluster.values() if len(track)]
-            waited = min(firsts, default=grid.start) + WAITED * (grid.end - grid.start)
+            waited = min(firsts, default=grid.start) + WAITED * length
             begins[resource] = max((at for at in firsts if at <= waited), default=grid.start)
-        latest = grid.start + LATEST * (grid.end - grid.start)
+        latest = grid.end - (1 - LATEST) * length
         late = {resource: timestamp_of(at) for resource, at in begins.items() if at > latest}
         reasons = {
             resource: f"begins only at {at}; --from {at} decides the time since then"
@@ -154,6 +164,8 @@ class Result:
     backtest: Backtest
     waited_for: str
     """Name of the score whose beginning is the start of the grid; empty if that is the start of the span."""
+    is_part: bool
+    """Whether only some Placements were asked for."""
 
     @property
     def grid(self) -> Grid:
@@ -167,8 +179,15 @@ def document(results: Sequence[Result], *, notes: Sequence[str] = ()) -> Backtes
         base=results[0].side if len(results) > 1 else None,
         head=head.side,
         notes=notes,
-        limits=LIMITS,
+        limits=limits(results),
     )
+
+
+def limits(results: Sequence[Result]) -> tuple[str, ...]:
+    """What a backtest cannot know. That of moments of the agents only where it shows a range of moves."""
+    ranges = [item.moves_range for each in results for item in each.side.placements.values()]
+    shown = any(found is not None and found[0] < found[1] for found in ranges)
+    return (_RANGES, *_LIMITS) if shown else _LIMITS
 
 
 class BacktestBuilder:
@@ -191,6 +210,7 @@ class BacktestBuilder:
         """`can_query`: a store evaluates queries. `records`: of the journal, for demands."""
         self._records, self._snapshot, self._can_query = records, snapshot, can_query
         self._start, self._end = start, end
+        self._is_part = only is not None
         self._sides = [] if base is None else [self._side(base, titles[0], before=None, only=only)]
         tried = DEADBANDS if advice else ()
         self._sides.append(self._side(head, titles[1], before=base, only=only, tried=tried))
@@ -225,16 +245,18 @@ class BacktestBuilder:
     ) -> tuple[Result, ...]:
         """Decides all Placements, the base's first, until `stop` is true. Only the last side gets advice."""
         histories = [side.tracks() for side in self._sides]
+        firsts = (track.at[0] for found in histories for track in _tracks_in(found[None]) if len(track))
+        earliest = min(firsts, default=self._start)
         begin, waited_for = self._start, ""
         for side, found in zip(self._sides, histories, strict=True):
-            at, score = side.begin(found[None], self._whole(side))
+            at, score = side.begin(found[None], self._whole(side), earliest=earliest)
             if at > begin:
                 begin, waited_for = at, score
         results = []
         for side, found in zip(self._sides, histories, strict=True):
             backtest = self._run(side, found[None], begin, stop)
             told = self._told(side, backtest, found, window=window, stop=stop)
-            results.append(Result(side=told, backtest=backtest, waited_for=waited_for))
+            results.append(Result(side=told, backtest=backtest, waited_for=waited_for, is_part=self._is_part))
         return tuple(results)
 
     def expected_samples(self) -> int:
@@ -368,7 +390,7 @@ class BacktestBuilder:
         )
         others = {key: item for key, item in found.contests.items() if key not in found.lines}
         undecided = {key: item.undecided or OUT_OF_TIME for key, item in others.items()}
-        advised = len(histories) > 1
+        advised = len(histories) > 1 and not is_short(found.grid)
         known = {key: item for key, item in side.paced.items() if key not in side.unknown}
         return BacktestSide(
             title=side.title,
@@ -390,9 +412,16 @@ class BacktestBuilder:
     def _gaps(self, side: _Side) -> Iterator[tuple[str, Mapping[str, float]]]:
         for resource, missing in side.missing.items():
             count = self.grid(side.scorers[resource].spec.scoring.params.interval).count
-            shares = {name: points / count for name, points in sorted(missing.items())}
+            # A score that did not exist yet has no gap. Where there is no result at all, everything is one.
+            before = min(side.leading[resource].values())
+            before = 0 if before == count else before
+            shares = {name: (points - before) / (count - before) for name, points in sorted(missing.items())}
             if shown := {name: share for name, share in shares.items() if share >= SHOWN_GAP}:
                 yield resource, shown
+
+
+def _tracks_in(tracks: Tracks) -> Iterator[Track]:
+    return (track for by_cluster in tracks.values() for track in by_cluster.values())
 
 
 def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:

@@ -13,7 +13,7 @@ from gitops_dsf.backtest.result import Figures
 from gitops_dsf.backtest.track import DecisionLine
 from gitops_dsf.backtest.vectorised import sum_blocks
 from gitops_dsf.views.backtest import sentences
-from gitops_dsf.views.backtest.build import LIMITS, Result
+from gitops_dsf.views.backtest.build import Result, limits
 from gitops_dsf.views.backtest.chart import Chart, Line, Span, document, facts, section
 from gitops_dsf.views.markup import escape
 from gitops_dsf.wording import plural
@@ -49,7 +49,7 @@ def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     if len(shown) > MOST_CHARTS:
         body.append(section(f"{len(shown) - MOST_CHARTS} more", "They are in the JSON output.", ""))
     unknown = [f"{key}: {why}" for key, why in head.side.unknown.items()]
-    texts = (*unknown, *notes, *sentences.gaps(head), *LIMITS)
+    texts = (*unknown, *notes, *sentences.gaps(head), *limits(results))
     body.append(section("What is not known", "", _listed(texts)))
     body.append(
         "</main><footer><p>Decisions are those of gitops-dsf's simulator of OCM's placement controller.</p>"

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from msgspec import UNSET
 
 from gitops_dsf.backtest.result import Figures, Trial
-from gitops_dsf.views.backtest.build import LIMITS, Result
+from gitops_dsf.backtest.run import is_short
+from gitops_dsf.views.backtest.build import Result, limits
 from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.wording import names_text, plural
 
@@ -128,9 +129,16 @@ def gaps(result: Result) -> Iterator[str]:
         where = plural(len(names), "cluster")
         yield f"{resource} has gaps on {where}: {worst} of the points are missing"
     if count := sum(1 for each in result.side.placements.values() if each.moves_range is None):
+        ask = "" if result.is_part else " (--placement asks for one)"
         yield (
             f"with other moments of the agents, {plural(count, 'Placement')} may move more or less often: too"
-            " large to try here (--placement asks for one), decided pass by pass, or paced"
+            f" large to try here{ask}, decided pass by pass, or paced"
+        )
+    if result.side.placements and is_short(result.grid):
+        minutes = (result.grid.end - result.grid.start) / 60
+        yield (
+            f"{minutes:.1f} minutes of history are too few for a rate a day and for advice: an hour is the"
+            " least"
         )
     if others := result.side.unpaced:
         named = names_text([f"{key} ({why})" for key, why in others.items()], most=MOST_NAMED)
@@ -199,5 +207,5 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     open_questions = [f"{code(key)}: {escaped(why)}" for key, why in head.side.unknown.items()]
     lines += ["", "<details><summary>What a backtest does not know</summary>", ""]
     lines += [f"- {text}" for text in open_questions[:MOST_ROWS]]
-    lines += [f"- {escaped(text)}" for text in (*notes, *gaps(head), *LIMITS)]
+    lines += [f"- {escaped(text)}" for text in (*notes, *gaps(head), *limits(results))]
     return "\n".join([*lines, "", "</details>", ""])

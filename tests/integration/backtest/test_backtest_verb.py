@@ -547,12 +547,86 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
     [(least, most)] = re.findall(r"argocd/portal +0 moves \((\d+) to (\d+)\) ", said)
     assert int(least) == 0
     assert int(most) > 50, "nearly each of the 71 jumps"
-    assert "  agents score at moments of their own; (2 to 9) are the fewest and the most moves" in said
+    assert (
+        "  agents score at moments of their own: the numbers in brackets are the fewest and the most moves"
+        " with four sets of such moments\n" in said
+    )
+    assert re.findall(r"\(\d+ to \d+\)", said) == [f"({least} to {most})"]
     assert f"with other moments of the agents, {most} moves: more may be better" in said
     again = _said(fleet, file, "--advise", span=())
     assert again == said
     data = json.loads(_said(fleet, file, "-o", "json", span=()))
     assert data["head"]["placements"]["argocd/portal"]["movesRange"] == [0, int(most)]
+
+
+def _since(begins: float, **values: Value) -> dict[tuple[str, str], Value]:
+    """Scores that nobody exported before a time."""
+    return {
+        ("idle", name): (lambda at, value=value: value(at) if at >= begins else None)
+        for name, value in values.items()
+    }
+
+
+def test_a_young_store_is_used_from_its_first_score(fleet: Path) -> None:
+    """Fourteen days by default, of which it has three hours. One cluster joined in the last hour."""
+    begins = START + 21 * 3600
+    scores = _since(begins, eu=_steady, us=_noisy) | {
+        ("idle", "us"): lambda at: _noisy(at) if at >= begins + 2.5 * 3600 else None
+    }
+    with Store(scores=scores) as store:
+        for span in (("--to", SPAN[-1]), SPAN, ("--days", "3", "--to", SPAN[-1])):
+            said = _said(fleet, store, span=span)
+            assert said.startswith(
+                "3.0 hours from 2026-06-01 21:00 to 2026-06-02 00:00 UTC, a point every 60 s; before that,"
+                " idle has no scores\n"
+            ), said
+            assert re.search(r"argocd/portal +4 moves, 3 of them back and forth", said)
+            assert "not decided" not in said
+        found = json.loads(_said(fleet, store, "-o", "json", span=("--to", SPAN[-1])))
+    assert found["span"] == {
+        "start": begins,
+        "end": START + DAY,
+        "step": 60,
+        "waitedFor": "idle",
+    }
+    assert found["head"]["gaps"] == {"idle": {"us": pytest.approx(150 / 181, rel=0.01)}}
+
+
+def test_a_short_history_gives_no_rate_and_no_advice(tmp_path: Path, fleet: Path) -> None:
+    """The moves of a minute say nothing of a day. Of an hour they do, and of less they do not."""
+
+    def told(seconds: int, style: str = "text") -> str:
+        rows = matrix(SCORES, start=START + DAY / 2, end=START + DAY / 2 + seconds, step=60)
+        (tmp_path / "history.json").write_bytes(answer_of(rows))
+        return _said(fleet, tmp_path / "history.json", "--advise", "-o", style, span=())
+
+    short, data = told(3540), json.loads(told(3540, "json"))["head"]
+    assert "argocd/portal  5 moves" in short
+    assert "a day" not in short.partition("\n\n")[2].partition("\n")[0]
+    assert "advice\n" not in short
+    assert (
+        "  59.0 minutes of history are too few for a rate a day and for advice: an hour is the least\n"
+        in short
+    )
+    assert (data["placements"]["argocd/portal"]["movesPerDay"], data["advice"]) == (None, {})
+    assert "59.0 minutes of history are too few" in told(3540, "markdown")
+    assert "59.0 minutes of history are too few" in told(3540, "html")
+    enough, data = told(3600), json.loads(told(3600, "json"))["head"]
+    assert "a day" in enough
+    assert "stickiness 20 instead of 10" in enough
+    assert "too few" not in enough
+    assert data["placements"]["argocd/portal"]["movesPerDay"] == pytest.approx(6 * 24, rel=0.05)
+
+
+def test_the_placement_that_was_asked_for_is_not_proposed(
+    tmp_path: Path, fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no room for other moments of the agents."""
+    monkeypatch.setattr("gitops_dsf.backtest.run.MOST_CELLS", 10)
+    file = _saved(tmp_path / "history.json")
+    said = "with other moments of the agents, 1 Placement may move more or less often: too large to try here"
+    assert f"{said} (--placement asks for one), decided pass by pass, or paced" in _said(fleet, file, span=())
+    assert f"{said}, decided pass by pass, or paced" in _said(fleet, file, "--placement", "portal", span=())
 
 
 def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
