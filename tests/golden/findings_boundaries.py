@@ -376,6 +376,7 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         ("web-{{name}}", "web-{{.name}}"),
         ("web-{{name}}", "web-{{ region }}"),
         ("path: a", "path: a, helm: {values: '{{ .Values.x }}'}"),
+        ("path: a", "path: '{{.name}}'"),
     ):
         yield case(
             f"an ApplicationSet in fasttemplate with {new}",
@@ -645,6 +646,7 @@ def _words() -> Iterator[tuple[str, Documents]]:
         "  suspend: on",
         "  suspend: 017",
         "  scoreTTLSeconds: 1_000",
+        "  scoreTTLSeconds: 060",
         "  scoreTTLSeconds: off",
         "  location: no",
     ):

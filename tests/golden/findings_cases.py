@@ -1032,7 +1032,7 @@ def _upstream() -> Iterator[tuple[str, Documents]]:
     def upstream(text: str, **more: str) -> Documents:
         return {"settings": UPSTREAM, "scorers": text.replace("  scoreRange: {min: 0, max: 1}\n", ""), **more}
 
-    for text in ("up;", 'sum(a{b=";"})', "up # a;b\\n", "a;sum(b;c);d", " ; "):
+    for text in ("up;", 'sum(a{b=";"})', 'sum(a{b=";;"})', "up # a;b\\n", "a;sum(b;c);d", " ; "):
         yield f"upstream: {text}", upstream(asking(text))
     for span in ("", "range: 0, ", "range: 60, "):
         yield f"upstream: {span or 'no range'}", upstream(asking("up", span=span))
@@ -1200,6 +1200,7 @@ def _pages() -> Iterator[tuple[str, Documents]]:
     """URLs of what people look at, and hosts that are not meant."""
     for url in listed("""
         https://github.com/acme/fleet/tree/main | https://gitlab.com/acme/fleet/-/tree/main
+        https://github.com/acme/fleet/tree/main/deploy
         https://git.internal/team/tree | https://git.example.com/platform/fleet.git
     """):
         yield f"git.url {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
