@@ -18,7 +18,7 @@ from gitops_dsf.ci.publish import Publication
 from gitops_dsf.cli.arguments import check_has_settings
 from gitops_dsf.cli.main import main, without_secrets
 from gitops_dsf.cli.report import show_findings
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.errors import UsageError
 from gitops_dsf.forge.forge import ForgeError
 from gitops_dsf.pipeline import check
@@ -44,8 +44,12 @@ def _check(args: argparse.Namespace, pipeline: Pipeline) -> int:
     settings = None if resolved is None else resolved.repository.spec
     style = "github" if pipeline.forge == "GitHub" else "text"
     failed = []
-    if not _passes("validate", directory, "-o", style):
+    strictly = ["--strict"] if args.strict else []
+    for code in codes.DESTINATIONS:
+        strictly += ["--error", code.id]
+    if not _passes("validate", directory, "-o", style, *strictly):
         failed.append("validate")
+    if resolved is None:
         _say("test and render are left out until the repository is valid")
     else:
         if not _passes("test", directory):

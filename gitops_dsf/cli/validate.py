@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,7 @@ from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import read_named
 from gitops_dsf.cli.report import report, summary, under
 from gitops_dsf.cli.terminal import wants_colour
-from gitops_dsf.diagnostics import Diagnostic, codes, has_errors, has_mistakes
+from gitops_dsf.diagnostics import Diagnostic, Severity, codes, has_errors, has_mistakes
 from gitops_dsf.errors import UsageError
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.files import read_text, write_file
@@ -32,11 +32,11 @@ def run(args: argparse.Namespace) -> int:
     """Returns 1 when there are errors, or with --strict warnings. Notices never fail."""
     if args.fix and STANDARD_INPUT in args.paths:
         raise UsageError("--fix writes files; name them, and not standard input")
-    diagnostics, facts = _checked(args.paths)
+    diagnostics, facts = _checked(args.paths, args.error)
     passes = _MOST_PASSES if args.fix else 0
     while passes and mend(diagnostics):
         passes -= 1
-        diagnostics, facts = _checked(args.paths)
+        diagnostics, facts = _checked(args.paths, args.error)
     sys.stdout.write(
         report(diagnostics, args.output, colour=args.output == "text" and wants_colour(sys.stdout))
     )
@@ -44,8 +44,17 @@ def run(args: argparse.Namespace) -> int:
     return int(has_errors(diagnostics) or (args.strict and has_mistakes(diagnostics)))
 
 
-def _checked(paths: list[str]) -> tuple[list[Diagnostic], str]:
-    """The findings, and a line about the size of the fleet if it has no errors."""
+def _checked(paths: list[str], errors: Collection[str]) -> tuple[list[Diagnostic], str]:
+    """The findings, of which those with some codes are errors, and a line about the size of the fleet if it
+    has no other errors.
+    """
+    diagnostics, facts = _found(paths)
+    return [
+        replace(item, severity=Severity.ERROR) if item.code in errors else item for item in diagnostics
+    ], facts
+
+
+def _found(paths: list[str]) -> tuple[list[Diagnostic], str]:
     directory = Path(paths[0]) if paths else Path()
     if len(paths) <= 1 and directory.is_dir():
         checked = check(directory)

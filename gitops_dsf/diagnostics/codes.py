@@ -245,3 +245,8 @@ SERIES_VALUES = _error("DSF601", "values of a test's series that do not parse")
 UNKNOWN_IN_TEST = _error("DSF602", "test about something that does not exist")
 TEST_DIMENSION = _error("DSF603", "test of a score that does not name its item")
 TEST_TWICE = _error("DSF604", "test that gives one thing twice")
+
+DESTINATIONS: Final = (TOKEN_OUTSIDE, METRICS_OUTSIDE)
+"""Tokens or metrics go to a host that gitops-dsf.yaml does not allow. `ci check` takes these for errors: the
+author of a pull request writes the host, and code owners of gitops-dsf.yaml allow it.
+"""

@@ -419,6 +419,50 @@ def test_a_mistake_reaches_the_comment(change: Change, github: GitHubServer) -> 
     assert "scorers/cpu-headroom.yaml" in github.pulls[0].comments[0]
 
 
+def evil(change: Change, *, token: bool) -> None:
+    """The scorer of a pull request sends what it has to its author's host."""
+    scorer = change.folder / "scorers/latency-forecast.yaml"
+    text = scorer.read_text().replace(
+        "host: https://forecast.scoring.example.com", "host: https://evil.example.com"
+    )
+    if not token:
+        text = text.replace(text[text.index("    auth:\n") : text.index("  clusterSelector")], "")
+    scorer.write_text(text)
+    assert gitops_dsf("render", cwd=change.folder).returncode == 0
+
+
+@pytest.mark.parametrize(("token", "finding"), [(True, "DSF129"), (False, "DSF176")])
+def test_tokens_and_metrics_go_nowhere_that_git_does_not_allow(
+    change: Change, gitlab: GitLabServer, token: bool, finding: str
+) -> None:
+    """`validate` and `render` warn of it. The check of a pull request fails."""
+    evil(change, token=token)
+    done = change.check(change.gitlab(gitlab), code=1)
+    assert f"error {finding}" in done.stdout
+    assert "evil.example.com" in done.stdout
+    assert done.stdout.endswith("ci: failed: validate\n")
+    settings = change.folder / "gitops-dsf.yaml"
+    allowed = "allowedTokenHosts: [forecast.scoring.example.com"
+    text = settings.read_text()
+    assert allowed in text
+    settings.write_text(text.replace(allowed, f"{allowed}, evil.example.com"))
+    assert gitops_dsf("render", cwd=change.folder).returncode == 0
+    assert change.check(change.gitlab(gitlab)).stdout.endswith("ci: everything passed\n")
+
+
+def test_a_strict_check_fails_for_warnings(change: Change) -> None:
+    """The fleet of these tests has the URL that `init` writes as an example."""
+    assert change.check({}).stdout.endswith("ci: everything passed\n")
+    done = change.check({}, "--strict", code=1)
+    assert "warning DSF175" in done.stdout
+    assert done.stdout.endswith("ci: failed: validate\n")
+    assert "ci: gitops-dsf test ." in done.stdout, "the repository has no errors, so its tests are run"
+    settings = change.folder / "gitops-dsf.yaml"
+    settings.write_text(settings.read_text().replace("platform/fleet.git", "platform/own.git"))
+    assert gitops_dsf("render", cwd=change.folder).returncode == 0
+    assert change.check({}, "--strict").stdout.endswith("ci: everything passed\n")
+
+
 def test_branch_mode_needs_no_tree_in_git(change: Change) -> None:
     settings = change.folder / "gitops-dsf.yaml"
     settings.write_text(settings.read_text().replace("mode: Directory", "mode: Branch"))

@@ -16,6 +16,14 @@ def _extras(text: str) -> tuple[str, ...]:
     return names
 
 
+def _code(text: str) -> str:
+    from gitops_dsf.diagnostics.codes import CODES
+
+    if text not in CODES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no code of a finding: write one such as DSF129")
+    return text
+
+
 @verb(
     "init",
     "create a fleet repository that is valid",
@@ -91,6 +99,7 @@ def validate(add: Arguments) -> None:
     add.output("text", "json", "github", "sarif")
     add("--fix", "write what hints state exactly into the files, and report what is left")
     add("--strict", "exit with 1 for warnings, too")
+    add("--error CODE ...", "take findings of this code for errors, such as DSF129", type=_code)
 
 
 @verb(
@@ -242,13 +251,15 @@ def schema(add: Arguments) -> None:
 
 
 _CHECK: Final = """\
-Validates, runs the tests, checks that rendered/ is up to date (with output.mode Branch: that it renders) and
-shows the preview. In the pipeline of a pull request the preview becomes one comment, if the token may write
-it: GITHUB_TOKEN (also on Gitea and Forgejo), on GitLab GITOPS_DSF_COMMENT_TOKEN (a project access token, role
-Reporter, scope api; it cannot be protected, because merge requests read it; a job token may not write notes).
-With GITOPS_DSF_PROMETHEUS (and, where the store wants one, GITOPS_DSF_PROMETHEUS_TOKEN) the comment has a
-backtest; that needs "gitops-dsf[backtest]". Whoever may open a pull request from a branch can print these
-tokens: give them no other right."""
+Validates, runs the tests, checks that rendered/ is up to date (with output.mode Branch: that it renders)
+and shows the preview. It fails when a token or metrics would go to a host that gitops-dsf.yaml does not
+allow (allowedTokenHosts, allowedHosts), which validate warns of. In the pipeline of a pull request the
+preview becomes one comment, if the token may write it: GITHUB_TOKEN (also on Gitea and Forgejo), on
+GitLab GITOPS_DSF_COMMENT_TOKEN (a project access token, role Reporter, scope api; it cannot be protected,
+because merge requests read it; a job token may not write notes). With GITOPS_DSF_PROMETHEUS (and, where
+the store wants one, GITOPS_DSF_PROMETHEUS_TOKEN) the comment has a backtest; that needs "gitops-
+dsf[backtest]". Whoever may open a pull request from a branch can print these tokens: give them no other
+right."""
 
 _PUBLISH: Final = """\
 Renders a branch as it is in origin, and pushes what changed: rendered/ to the same branch, or with
@@ -278,6 +289,7 @@ def ci(add: Arguments) -> None:
         jobs.add_parser("check", help="the checks of a pull request", description=_CHECK, formatter_class=raw)
     )
     check.fleet()
+    check("--strict", "fail for warnings of validate, too")
     check("--base REV", "what to compare with, if the forge does not say (the branch of Argo CD)")
     check("--junit FILE", "write the results of the tests, too")
     publish = Arguments(

@@ -302,3 +302,15 @@ def test_the_findings_as_yaml(capsys: pytest.CaptureFixture[str]) -> None:
     assert yamlfast.load(capsys.readouterr().out) == expected
     assert main(["validate", "clusters/a.yaml", "-o", "yaml"]) == 0
     assert capsys.readouterr().out == "[]\n"
+
+
+def test_findings_of_a_code_can_be_errors(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "clusters/x.json").write_text("{}")
+    assert main(["validate", str(root)]) == 0
+    assert "warning DSF021" in capsys.readouterr().out
+    assert main(["validate", str(root), "--error", "DSF021"]) == 1
+    assert "error DSF021" in capsys.readouterr().out
+    assert main(["validate", str(root), "--error", "DSF001", "--error", "DSF002"]) == 0
+    capsys.readouterr()
+    assert main(["validate", str(root), "--error", "DSF1"]) == 2
+    assert "'DSF1' is no code of a finding" in capsys.readouterr().err
