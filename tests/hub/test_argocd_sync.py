@@ -327,6 +327,30 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
         synced.settled(synced.commit("Take it back"))
 
 
+def test_the_works_may_not_enter_a_namespace_of_the_platform(synced: Synced) -> None:
+    """As a cluster of such a name would, whose rights are rendered into the namespace of its name."""
+    namespaces = ("openshift-config", "kube-public", "dynamic-scoring", "multicluster-engine")
+    name = "gitops-dsf-works-00"
+    files = {place: synced.fleet.root / f"rendered/works-00/{place}.yaml" for place in namespaces}
+    try:
+        for place in namespaces:
+            item = bound("agent", "view", namespace=place, user="somebody")
+            synced.fleet.write(f"rendered/works-00/{place}.yaml", item)
+        synced.fleet.publish("Add clusters of such names")
+        refresh(synced.hub, name)
+        for place in namespaces:
+            wait_for(
+                lambda place=place: f"namespace {place} is not permitted" in refusal(synced, name),  # type: ignore[misc]
+                what=f"{place} is refused",
+                seen=lambda: (refusal(synced, name), state(synced.hub, name)),
+            )
+        assert synced.hub.find(ROLE_BINDING, "agent", namespace="kube-public") is None
+    finally:
+        for file in files.values():
+            file.unlink(missing_ok=True)
+        synced.settled(synced.commit("Take them back"))
+
+
 def doctor(synced: Synced) -> str:
     kubeconfig = str(synced.installation.plane.hub.kubeconfig(ADMIN))
     return synced.fleet.run("doctor", "--context", "context", "--kubeconfig", kubeconfig).stdout
