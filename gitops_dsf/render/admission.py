@@ -29,6 +29,7 @@ from dsf_wire.constants import (
     MAX_ITEM_NAME,
     MAX_SCORE_ITEMS,
     RUNS_ON_LABEL,
+    SCORER_LABEL,
 )
 from gitops_dsf.hub.names import (
     APPLICATION_REFRESH_ANNOTATION,
@@ -51,6 +52,10 @@ _AGENTS: Final = (
 """An agent as it registers by certificate, and as it registers by token (manifests/cluster.yaml)."""
 
 
+_LABELS: Final = (MANAGED_BY_LABEL, RUNS_ON_LABEL, SCORER_LABEL)
+"""Those that agents and the hub scorer write on their scores."""
+
+
 def reconciler_policies(namespace: str) -> Iterator[Object]:
     """The policies over the reconciler's requests. ``namespace`` is the hub namespace."""
     message = "the reconciler may change the annotation {} of an {} and nothing else"
@@ -58,7 +63,8 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
         "reconciler-policies.yaml",
         namespace=namespace,
         requests=_requests_of(RECONCILER, namespace=namespace),
-        from_agents=_AGENTS,
+        others=f"!({_requests_of(RECONCILER, namespace=namespace)})",
+        only_reconciler="only the reconciler writes AddOnPlacementScores with the name gitops-dsf-moves",
         taint=MAINTENANCE_TAINT,
         one_taint=f"the reconciler may change the taint {MAINTENANCE_TAINT} and nothing else",
         one_annotation_of_a_set=message.format(REFRESH_ANNOTATION, "ApplicationSet"),
@@ -82,6 +88,8 @@ def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
         on_spokes=_listed(plan, on_hub=False),
         most_scores=MAX_SCORE_ITEMS,
         longest_name=MAX_ITEM_NAME,
+        our_labels=_text(_LABELS),
+        our_labels_text=", ".join(_LABELS),
     )
     for policy in policies:
         if (policy["metadata"]["name"] == AGENT_POLICY) is of_agents:

@@ -14,6 +14,7 @@ from dsf_wire.constants import (
     MAX_SCORE_ITEMS,
     SUSPENDED_CONFIGMAP,
 )
+from gitops_dsf.hub.names import RECONCILER
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import Identity
@@ -159,11 +160,70 @@ def test_it_moves_no_application(rights: Rights, objects: Client) -> None:
     # Two policies refuse this one, and the API server tells of either.
     with pytest.raises(ApiError, match=f"only the reconciler writes|{NOT_THE_FLEETS}"):
         rights.agent.create(moves)
-    objects.create(moves)
+    server = rights.installation.plane.hub
+    with Client(server.service_account_kubeconfig(HUB_NAMESPACE, RECONCILER)) as reconciler:
+        reconciler.create(moves)
     with pytest.raises(ApiError, match="only the reconciler writes"):
         rights.agent.apply_status(filled("gitops-dsf-moves", {"argocd/guestbook": 100}))
     with pytest.raises(ApiError, match="only the reconciler writes"):
         rights.agent.delete(SCORE, "gitops-dsf-moves", namespace="cluster1")
+
+
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "0d5c8bd2-1111-4222-8333-444455556666"}
+CONDITION = {
+    "type": "Ready",
+    "status": "True",
+    "reason": "Made",
+    "message": "x",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+NOT_OURS: dict[str, tuple[Object, str]] = {
+    "finalizer": ({"metadata": {"finalizers": ["example.com/kept"]}}, "neither finalizers nor owners"),
+    "owner": ({"metadata": {"ownerReferences": [OWNER]}}, "neither finalizers nor owners"),
+    "annotation": ({"metadata": {"annotations": {"x": "y" * 200_000}}}, "neither annotations nor conditions"),
+    "label": ({"metadata": {"labels": {"team": "b"}}}, "may change the labels .* and no others"),
+    "label removed": ({"metadata": {"labels": {"kept": None}}}, "may change the labels .* and no others"),
+}
+
+
+@pytest.mark.parametrize("what", NOT_OURS)
+def test_its_scores_have_no_metadata_but_our_labels(rights: Rights, objects: Client, what: str) -> None:
+    """A finalizer would keep the namespace of the cluster, an owner would have the score deleted, and
+    annotations fill the hub. What others wrote on it stays, and the agent still renews its scores.
+    """
+    change, message = NOT_OURS[what]
+    if what != "label removed":
+        made = score(RESOURCE)
+        made["metadata"] |= change["metadata"]
+        with pytest.raises(ApiError, match=f"403 Forbidden.*{message}"):
+            rights.agent.create(made)
+    theirs = score(RESOURCE, labels={"kept": "yes"})
+    theirs["metadata"] |= {"annotations": {"note": "kept"}, "finalizers": ["example.com/theirs"]}
+    objects.create(theirs)
+    try:
+        with pytest.raises(ApiError, match=f"403 Forbidden.*{message}"):
+            rights.agent.patch(SCORE, RESOURCE, change, namespace="cluster1")
+        rights.agent.apply_status(filled(RESOURCE, {"a": 1}))
+        ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "cpu-headroom"}
+        rights.agent.patch(
+            SCORE,
+            RESOURCE,
+            {"metadata": {"labels": {**ours, "gitops-dsf.io/runs-on": None}}},
+            namespace="cluster1",
+        )
+        found = objects.get(SCORE, RESOURCE, namespace="cluster1")
+        assert found["metadata"]["labels"] == {**ours, "kept": "yes"}
+        assert found["status"]["scores"] == [{"name": "a", "value": 1}]
+        rights.agent.delete(SCORE, RESOURCE, namespace="cluster1")
+    finally:
+        objects.patch(SCORE, RESOURCE, {"metadata": {"finalizers": None}}, namespace="cluster1")
+
+
+def test_its_scores_have_no_conditions(rights: Rights, objects: Client) -> None:
+    rights.agent.create(score(RESOURCE))
+    status = {**filled(RESOURCE, {"a": 1})["status"], "conditions": [CONDITION]}
+    with pytest.raises(ApiError, match="neither annotations nor conditions"):
+        rights.agent.patch_status(SCORE, RESOURCE, status, namespace="cluster1")
 
 
 def test_it_renews_scores_of_a_removed_scorer(rights: Rights, objects: Client) -> None:

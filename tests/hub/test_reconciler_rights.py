@@ -18,6 +18,7 @@ from gitops_dsf.repository.model.repository import FleetRepository
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for, wait_until_gone
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
@@ -372,6 +373,106 @@ def test_it_writes_the_items_of_moves_and_no_other_score(guarded: Guarded) -> No
         guarded.account.patch_status(SCORE, "cpu", {"scores": []}, namespace="cluster1")
     with pytest.raises(ApiError, match=message):
         guarded.account.create(manifest(SCORE, "more", namespace="cluster1"))
+
+
+ADDON_ROLE = "rbac.authorization.k8s.io/v1/Role"
+ADDON_BINDING = "rbac.authorization.k8s.io/v1/RoleBinding"
+ONLY = "403 Forbidden.*only the reconciler writes AddOnPlacementScores with the name gitops-dsf-moves"
+ITEMS: Object = {"scores": [{"name": "argocd/web", "value": 100}]}
+
+
+@pytest.fixture
+def addon(guarded: Guarded, control_plane: ControlPlane) -> Iterator[Client]:
+    """Another add-on, which may do everything with the AddOnPlacementScores of its cluster's namespace."""
+    hub, user = guarded.hub, "system:open-cluster-management:cluster:cluster1:addon:other"
+    rule = {
+        "apiGroups": ["cluster.open-cluster-management.io"],
+        "resources": ["addonplacementscores", "addonplacementscores/status"],
+        "verbs": ["*"],
+    }
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "other-addon"}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
+    hub.apply(manifest(ADDON_ROLE, "other-addon", namespace="cluster1", rules=[rule]))
+    hub.apply(
+        manifest(ADDON_BINDING, "other-addon", namespace="cluster1", roleRef=reference, subjects=[subject])
+    )
+    with control_plane.hub.client(Identity(user=user, groups=())) as client:
+        wait_for(
+            lambda: client.list(SCORE, namespace="cluster1") is not None, what="the rights of the add-on"
+        )
+        yield client
+    hub.delete(ADDON_BINDING, "other-addon", namespace="cluster1")
+    hub.delete(ADDON_ROLE, "other-addon", namespace="cluster1")
+
+
+def moves_of(guarded: Guarded) -> None:
+    guarded.account.create(manifest(SCORE, MOVES_SCORE, namespace="cluster1"))
+    guarded.made.append((SCORE, MOVES_SCORE, "cluster1"))
+    guarded.account.patch_status(SCORE, MOVES_SCORE, {"scores": []}, namespace="cluster1")
+
+
+def test_no_other_addon_moves_an_application(guarded: Guarded, addon: Client) -> None:
+    """It may write and delete all other scores of its cluster, as before."""
+    with pytest.raises(ApiError, match=ONLY):
+        addon.create(manifest(SCORE, MOVES_SCORE, namespace="cluster1"))
+    moves_of(guarded)
+    changes: list[Object] = [
+        {"metadata": {"finalizers": ["example.com/kept"]}},
+        {"metadata": {"labels": {"a": "b"}}},
+        {"metadata": {"annotations": {"a": "b"}}},
+        {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "y"}]}},
+    ]
+    for change in changes:
+        with pytest.raises(ApiError, match=ONLY):
+            addon.patch(SCORE, MOVES_SCORE, change, namespace="cluster1")
+    with pytest.raises(ApiError, match=ONLY):
+        addon.patch_status(SCORE, MOVES_SCORE, ITEMS, namespace="cluster1")
+    with pytest.raises(ApiError, match=f"{ONLY}; only accounts that may delete the cluster's namespace"):
+        addon.delete(SCORE, MOVES_SCORE, namespace="cluster1")
+    with pytest.raises(ApiError, match=ONLY):
+        addon.request("DELETE", addon.path(SCORE, namespace="cluster1"))
+    addon.create(manifest(SCORE, "theirs", namespace="cluster1"))
+    addon.patch_status(SCORE, "theirs", ITEMS, namespace="cluster1")
+    addon.delete(SCORE, "theirs", namespace="cluster1")
+    assert guarded.hub.get(SCORE, MOVES_SCORE, namespace="cluster1")["status"] == {"scores": []}
+
+
+def test_an_administrator_moves_nothing_by_mistake_and_takes_away_what_is_left(guarded: Guarded) -> None:
+    """As `uninstall` and a migration of storage do."""
+    moves_of(guarded)
+    with pytest.raises(ApiError, match=ONLY):
+        guarded.hub.patch_status(SCORE, MOVES_SCORE, ITEMS, namespace="cluster1")
+    guarded.hub.patch(SCORE, MOVES_SCORE, {"metadata": {"labels": {"a": "b"}}}, namespace="cluster1")
+    guarded.hub.delete(SCORE, MOVES_SCORE, namespace="cluster1")
+    assert guarded.hub.find(SCORE, MOVES_SCORE, namespace="cluster1") is None
+    with pytest.raises(ApiError, match=ONLY):
+        guarded.hub.create(manifest(SCORE, MOVES_SCORE, namespace="cluster1"))
+
+
+def test_a_cluster_goes_with_its_namespace(guarded: Guarded) -> None:
+    """The controller that empties namespaces deletes its items, and so does the garbage collector."""
+    hub = guarded.hub
+    hub.create(manifest("v1/Namespace", "leaving"))
+    owner = hub.create(manifest(CONFIG_MAP, "owner", namespace="leaving"))
+    guarded.account.create(manifest(SCORE, MOVES_SCORE, namespace="leaving"))
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    hub.patch(SCORE, MOVES_SCORE, {"metadata": {"ownerReferences": [reference]}}, namespace="leaving")
+    hub.delete(CONFIG_MAP, "owner", namespace="leaving")
+    wait_until_gone(hub, SCORE, MOVES_SCORE, namespace="leaving")
+    guarded.account.create(manifest(SCORE, MOVES_SCORE, namespace="leaving"))
+    hub.delete("v1/Namespace", "leaving")
+    wait_until_gone(hub, "v1/Namespace", "leaving")
+
+
+def test_its_items_have_neither_finalizers_nor_owners(guarded: Guarded) -> None:
+    message = "403 Forbidden.*neither finalizers nor owners"
+    made = manifest(SCORE, MOVES_SCORE, namespace="cluster1", meta={"finalizers": ["example.com/kept"]})
+    with pytest.raises(ApiError, match=message):
+        guarded.account.create(made)
+    moves_of(guarded)
+    change = {"metadata": {"finalizers": ["example.com/kept"]}}
+    with pytest.raises(ApiError, match=message):
+        guarded.account.patch(SCORE, MOVES_SCORE, change, namespace="cluster1")
 
 
 @pytest.mark.parametrize(
