@@ -61,7 +61,7 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
         agent = stack.enter_context(control_plane.hub.client(identity))
         spoke = control_plane.spokes["cluster1"]
         wait_for(
-            lambda: agent.list(SCORE, namespace="cluster1") is not None or True,
+            lambda: [agent.list(SCORE, namespace="cluster1")],
             what="the add-on manager gave the agent its rights",
         )
         account = stack.enter_context(Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME)))

@@ -144,7 +144,7 @@ def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterat
     # minutes.
     with Client(control_plane.hub.service_account_kubeconfig(NAMESPACE, CONTROLLER)) as controller:
         wait_for(
-            lambda: controller.list(DECISION, namespace=NAMESPACE) is not None,
+            lambda: [controller.list(DECISION, namespace=NAMESPACE)],
             what="the controller may list decisions",
         )
     with argocd.knowing(control_plane.spokes.values()):

@@ -335,7 +335,8 @@ def scores_of(item: Object) -> dict[str, int]:
 
 def at_rest(fleet: Client) -> None:
     """Wait until OCM has written nothing about the fleet's Placements for two seconds."""
-    written, since = None, time.monotonic()
+    written: dict[tuple[str, str, str], Any] | None = None
+    since = time.monotonic()
 
     def look() -> bool:
         nonlocal written, since

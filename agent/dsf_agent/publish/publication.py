@@ -68,6 +68,10 @@ class _Entry:
     due: float | None = None
     failures: int = 0
 
+    def wish(self) -> Mapping[str, int] | None:
+        """What is wanted at this moment. It can change at each await, which type checkers do not see."""
+        return self.wanted
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Publisher:
@@ -184,19 +188,20 @@ class Publisher:
         """Writes a score if its write is due, and plans the next step. Returns whether the hub answered: a
         step that sends nothing does not show that a hub that was away is back.
         """
-        if entry.wanted is None:
+        if entry.wish() is None:
             return False
         answered = not entry.known and await self._read(entry.cluster)
         publication = entry.publication
-        if entry.wanted is None:
+        wanted = entry.wish()
+        if wanted is None:
             return answered
         now = self.wall()
-        if decided(entry.wanted, entry.published, rule=entry.rule, now=now).at > now:
+        if decided(wanted, entry.published, rule=entry.rule, now=now).at > now:
             # A write that failed before has taken effect without an answer.
             self._recovered(entry)
             return answered
         await self._turn()
-        wanted = entry.wanted
+        wanted = entry.wish()
         if wanted is None:
             return answered
         with publication.metrics.stage("publish"):

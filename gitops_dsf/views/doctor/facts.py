@@ -131,9 +131,12 @@ def images_of(workload: Object) -> dict[str, str]:
     return found
 
 
+VERSION_LABEL: Final = "app.kubernetes.io/version"
+
+
 def version_of(workload: Object) -> Version | None:
     """The oldest version of a workload: from its images, or its label if these have digests."""
-    label = str((workload["metadata"].get("labels") or {}).get("app.kubernetes.io/version", ""))
+    label = str((workload["metadata"].get("labels") or {}).get(VERSION_LABEL, ""))
     found = [version for tag in images_of(workload).values() if (version := _read(tag)) is not None]
     return min(found, default=None) or _read(label)
 

@@ -10,6 +10,7 @@ from dsf_wire.constants import DSF_GROUP, GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.argocd import failure_of
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.views.doctor.facts import (
+    VERSION_LABEL,
     Facts,
     Finding,
     Object,
@@ -65,9 +66,21 @@ def version(facts: Facts) -> Iterator[Finding]:
     images = {image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)}
     found = versions_of(item for item in workloads if images & images_of(item).keys())
     controllers = {name: version for name, version in found.items() if CONTROLLER in name}
+    untold = sorted(
+        name_of(item) for item in workloads if CONTROLLER in name_of(item) and name_of(item) not in found
+    )
+    if untold:
+        look = facts.in_argocd("get", "deployments", *untold, "-o", "jsonpath={..containers[*].image}")
+        yield warning(
+            f"the version of {names_text(untold)} is not known, because the image has no tag with a version:"
+            f" Argo CD {MINIMUM} or newer is needed; an older one fails on a number in a PlacementDecision",
+            f"{look}  # find the digest in the release notes of your distribution of Argo CD; a label"
+            f" {VERSION_LABEL} on the Deployment tells the version to doctor",
+        )
     if not controllers:
-        what = f"no Deployment of the ApplicationSet controller in namespace {facts.argocd_namespace}"
-        yield unknown(f"{what} tells a version; {MINIMUM} or newer is needed")
+        if not untold:
+            what = f"no Deployment of the ApplicationSet controller in namespace {facts.argocd_namespace}"
+            yield unknown(f"{what} tells a version; {MINIMUM} or newer is needed")
         return
     old = sorted(f"{name} {version}" for name, version in controllers.items() if version < MINIMUM)
     if old:

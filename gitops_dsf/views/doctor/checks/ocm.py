@@ -9,6 +9,7 @@ from packaging.version import Version
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
 from gitops_dsf.views.doctor.facts import (
+    VERSION_LABEL,
     Facts,
     Finding,
     Object,
@@ -31,8 +32,11 @@ GROUPS: Final = {
     "work.open-cluster-management.io": ("v1",),
     "addon.open-cluster-management.io": ("v1alpha1",),
 }
-MINIMUM: Final = Version("1.2")
-"""docs/start/install.md."""
+MINIMUM: Final = Version("1.2.1")
+"""Older ones approve a certificate that the administrator of one cluster made for another cluster or the hub
+(CVE-2026-4740), and all that we separate on the hub is separated by the identity of clusters.
+"""
+DANGER: Final = "an older one lets one cluster act as another, or as the hub (CVE-2026-4740)"
 NAMESPACE: Final = "open-cluster-management-hub"
 """The namespace where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
 GATES: Final = {
@@ -60,15 +64,26 @@ def installed(facts: Facts) -> Iterator[Finding]:
 
 def version(facts: Facts) -> Iterator[Finding]:
     """Do OCM's own Deployments run at least the version that we need?"""
-    found = versions_of(facts.of(Source.OCM_DEPLOYMENTS))
-    if not found:
+    deployments = facts.of(Source.OCM_DEPLOYMENTS)
+    if not deployments:
         yield unknown(f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM} or newer is needed")
         return
+    found = versions_of(deployments)
     old = [f"{name} {version}" for name, version in sorted(found.items()) if version < MINIMUM]
     if old:
         fix = facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest")
-        yield error(f"older than OCM {MINIMUM}: {names_text(old)}", fix)
-    yield ok(f"OCM {min(found.values())}")
+        yield error(f"older than OCM {MINIMUM}: {names_text(old)}: {DANGER}", fix)
+    if untold := sorted(name_of(item) for item in deployments if name_of(item) not in found):
+        images = "jsonpath={..containers[*].image}"
+        look = facts.command("-n", NAMESPACE, "get", "deployments", *untold[:5], "-o", images)
+        yield warning(
+            f"the version of {names_text(untold)} is not known, because the images have no tag with a"
+            f" version: OCM {MINIMUM} or newer is needed; {DANGER}",
+            f"{look}  # find these digests in the release notes of your distribution of OCM; a label"
+            f" {VERSION_LABEL} on the Deployments tells the version to doctor",
+        )
+    if found:
+        yield ok(f"OCM {min(found.values())}")
 
 
 def features(facts: Facts) -> Iterator[Finding]:

@@ -77,7 +77,7 @@ LONG_SECONDS: Final = 86_400.0
 
 def paced(facts: Facts) -> Iterator[Finding]:
     """Do paced moves go on?"""
-    count = sum(item.metadata.annotation(PACE_ANNOTATION) is not None for item in facts.inputs.placements)
+    count = sum(bool(item.metadata.annotation(PACE_ANNOTATION)) for item in facts.inputs.placements)
     if not count:
         yield ok("no Placement is paced")
         return

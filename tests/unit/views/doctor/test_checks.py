@@ -46,10 +46,39 @@ from tests.support.hubobjects import (
 Given = Callable[[], Facts]
 
 
+WELL = {
+    "clock": "the hub's clock and this machine's agree",
+    "ocm-kinds": "the hub serves every OCM kind that is rendered",
+    "ocm-version": "OCM 1.2.1",
+    "ocm-features": "AddonManagement, DefaultClusterSet are on",
+    "ocm-clusters": "3 clusters, 3 of them with an agent; all of those joined and are available",
+    "upstream": "no part of the upstream addon is on the hub",
+    "agents": "3 agents, all Available",
+    "argocd-version": "Argo CD 3.3.9",
+    "argocd-policy": "each ApplicationSet's own policy counts",
+    "argocd-settings": "argocd-cm has the health checks, and tracks by annotation",
+    "argocd-delivery": ("1 Application for the rendered tree: every object is there, and as it was rendered"),
+    "placements": "OCM understands 1 rendered Placement",
+    "applicationsets": "no error in 1 rendered ApplicationSet",
+    "cluster-secrets": "Argo CD knows 3 clusters: all that applications may be decided for",
+    "scorers": "2 scorers, 2 of them probed by the reconciler, nothing wrong",
+    "scores-fresh": "6 scores on 3 clusters, all there and valid",
+    "scores-owned": "every score of ours has a scorer and an agent, and no other writer",
+    "token-secrets": "no scorer needs a token; Secrets of clusters are not visible from the hub",
+    "paced-moves": "no Placement is paced",
+    "maintenance": "no maintenance of paced applications",
+    "refuges": "no refuges are planned",
+    "reconciler": "pod-a leads",
+}
+"""What each check says of a healthy hub."""
+
+
 def test_a_hub_where_all_is_well_is_well() -> None:
-    assert [(finding.check, finding.state) for finding in examine(facts())] == [
-        (check.id, "ok") for check in CHECKS
-    ]
+    """What it counts is what the hub has."""
+    findings = examine(facts())
+    assert [finding.check for finding in findings] == [check.id for check in CHECKS]
+    assert [finding.state for finding in findings] == ["ok"] * len(CHECKS)
+    assert {finding.check: finding.message for finding in findings} == WELL
 
 
 def having(source: Source, *objects: Object) -> Given:
@@ -185,11 +214,20 @@ WRONG: dict[str, Given] = {
     "clock: error: 400 s ahead of": lambda: facts(clock_offset=400.0),
     "clock: unknown: no Date": lambda: facts(clock_offset=None),
     "ocm-kinds: error: does not serve cluster.open-cluster-management.io/v1": lambda: facts(groups={}),
-    "ocm-version: error: older than OCM 1.2: old 1.1.9": having(
-        Source.OCM_DEPLOYMENTS, workload("old", "hub", "quay.io/x:v1.1.9")
+    "ocm-version: error: older than OCM 1.2.1: old 1.2.0: an older one lets one cluster act": having(
+        Source.OCM_DEPLOYMENTS, workload("old", "hub", "quay.io/x:v1.2.0")
     ),
-    "ocm-version: unknown: tells a version": having(
+    "ocm-version: unknown: no Deployment in open-cluster-management-hub tells": having(
+        Source.OCM_DEPLOYMENTS
+    ),
+    "ocm-version: warning: the version of x is not known, because the images have no tag with a": having(
         Source.OCM_DEPLOYMENTS, workload("x", "hub", "quay.io:443/x@sha256:00")
+    ),
+    "ocm-version: warning: the version of a, b is not known": having(
+        Source.OCM_DEPLOYMENTS,
+        workload("b", "hub", "quay.io/x@sha256:00"),
+        workload("a", "hub", "quay.io/x:latest@sha256:00"),
+        workload("known", "hub", "quay.io/x:v1.3.0@sha256:00"),
     ),
     "ocm-features: error: DefaultClusterSet is off": having(
         Source.CLUSTER_MANAGERS, gated("DefaultClusterSet", "registrationConfiguration")
@@ -237,6 +275,9 @@ WRONG: dict[str, Given] = {
     ),
     "argocd-version: unknown: no Deployment of the ApplicationSet controller": having(
         Source.ARGOCD_DEPLOYMENTS
+    ),
+    f"argocd-version: warning: the version of {CONTROLLER} is not known, because the image has": having(
+        Source.ARGOCD_DEPLOYMENTS, workload(CONTROLLER, ARGOCD, "quay.io/argoproj/argocd@sha256:00")
     ),
     "argocd-policy: error: is sync for all": changed(Source.ARGOCD_PARAMETERS, "data", {POLICY: "sync"}),
     "argocd-policy: warning: never changed or moved": changed(
@@ -381,6 +422,30 @@ def test_what_is_wrong_is_said_with_a_fix_that_is_ready_for_a_shell(what: str) -
                 words = shlex.split(part)
                 assert words[1] == "--context", part
                 assert words[2] == "hub" or "# on the cluster itself" in (finding.fix or ""), part
+
+
+def test_a_version_in_a_label_is_one() -> None:
+    """The images of Red Hat's distributions have digests."""
+    what = "app.kubernetes.io/version"
+    known = workload("x", "hub", "quay.io/x@sha256:00")
+    known["metadata"]["labels"] = {what: "1.2.0"}
+    [found] = run("ocm-version", having(Source.OCM_DEPLOYMENTS, known)())
+    assert (found.state, "older than OCM 1.2.1: x 1.2.0" in found.message) == ("error", True)
+    known["metadata"]["labels"] = {what: "v1.2.1"}
+    [found] = run("ocm-version", having(Source.OCM_DEPLOYMENTS, known)())
+    assert (found.state, found.message) == ("ok", "OCM 1.2.1")
+
+
+def test_only_paced_placements_are_counted_as_such() -> None:
+    """An absent annotation reads as an empty text."""
+    placements = [paced(placement("web", "cpu")), paced(placement("api", "cpu")), placement("other", "cpu")]
+    queued = move("web", "c1", "c2", since=NOW.timestamp(), points=5.0, reason="Arrivals", message="told")
+    found = hub(*without("Placement", *placements), paced_moves({}, {"waiting": [queued]}))
+    assert [(item.state, item.message) for item in run("paced-moves", found())] == [
+        ("ok", "2 paced Placements, 1 move waiting")
+    ]
+    unpaced = hub(*without("Placement", placement("other", "cpu")))
+    assert [item.message for item in run("paced-moves", unpaced())] == ["no Placement is paced"]
 
 
 @pytest.mark.parametrize(
