@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.diagnostics.listed import Listed
 from gitops_dsf.repository.load import Document, Known, Loaded
 from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.load.parse import parse
@@ -29,11 +30,13 @@ def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] =
             hint = "the fleet repository is the folder above: name that one"
         diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
     documents: list[Document] = []
+    listed = Listed()
+    listed.add(diagnostics)
     known = {} if known is None else known
     for file, text in files.items():
         if (file, text) not in known:
             known[file, text] = parse(file=file, text=text)
         found, mistakes = known[file, text]
         documents += found
-        diagnostics += mistakes
-    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
+        listed.add(mistakes)
+    return Loaded(documents=tuple(documents), diagnostics=tuple(listed.all()))

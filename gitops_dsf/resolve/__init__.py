@@ -7,6 +7,7 @@ from pkgutil import iter_modules
 from typing import Any, Final
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
+from gitops_dsf.diagnostics.listed import Listed
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.config import DynamicScoringConfig, Maintenance, Mask
 from gitops_dsf.repository.model.declared import Declared
@@ -70,7 +71,10 @@ def resolve(declared: Declared, *, locks_are_final: bool = False) -> tuple[Resol
     not written yet.
     """
     context = context_of(declared, locks_are_final=locks_are_final)
-    diagnostics = in_order([*declared.diagnostics, *_findings(context)])
+    listed = Listed()
+    listed.add(declared.diagnostics)
+    listed.add(_findings(context))
+    diagnostics = in_order(listed.all())
     if has_errors(diagnostics):
         return None, diagnostics
     return _decide(context), diagnostics

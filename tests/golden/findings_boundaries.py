@@ -151,6 +151,13 @@ def _settings() -> Iterator[tuple[str, Documents]]:
         ),
     ):
         yield case(f"settings {field}", settings=settings(field))
+    for size in (250_000, 250_001):
+        note = f"annotations: {{note: {'x' * (size - 4)}}}, labels: {{env: prod}}"
+        yield case(f"annotations of {size} bytes", clusters=CLUSTER.replace("labels: {env: prod}", note))
+    for number in (1_000, 1_001):
+        labels = ", ".join(f"l{each}: a" for each in range(number - 1))
+        text = CLUSTER.replace("labels: {env: prod}", f"labels: {{env: prod, {labels}}}")
+        yield case(f"{number} labels", clusters=text)
     yield case("an image that is none", settings=SETTINGS.replace("r.example.com/agent", "'a b'"))
     for toleration in listed("""
         operator: Exists | key: a, operator: Exists, effect: PreferNoSchedule

@@ -12,6 +12,7 @@ from yaml import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.diagnostics.listed import MOST_OF_DOCUMENT, Listed
 from gitops_dsf.repository.load.document import AmbiguousValue, Document, compose, forbidden, line_and_column
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 from gitops_dsf.repository.load.syntax_error import explain
@@ -23,6 +24,10 @@ _CONFLICT = re.compile(r"^(?:<{7}|>{7}) .*$", re.MULTILINE)
 """The first or last line of a conflict that git could not merge. No YAML of ours has one."""
 _DIRECTIVE = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*(%[A-Z].*)")
 """A directive before any content. A `%` further down is content, or a mistake that libyaml reports."""
+MAX_DOCUMENTS: Final = 10_000
+"""Of one file."""
+MAX_DOCUMENT_BYTES: Final = 1_500_000
+"""Of one document. The store of Kubernetes takes 1.5 MB in one object (etcd, --max-request-bytes)."""
 MOST_BROKEN: Final = 20
 """Malformed documents that are reported per file, so that a binary file does not hide other findings."""
 
@@ -38,18 +43,23 @@ def parse(*, file: str, text: str) -> Parsed:
         hint = "keep what is right, and remove the lines with <<<<<<<, ======= and >>>>>>>"
         return [], [codes.SYNTAX.at(position, "a merge conflict that is not resolved", hint)]
     documents: list[Document] = []
-    diagnostics: list[Diagnostic] = []
+    listed = Listed()
     broken = 0
-    for first_line, part in _parts(text):
+    for number, (first_line, part) in enumerate(_parts(text)):
+        position = Position(file=file, line=first_line + 1)
+        if number >= MAX_DOCUMENTS:
+            more = len(_MARKER.findall(text)) - number + (_MARKER.match(text) is None)
+            message = f"{more:,} more documents are not read: a file may have {MAX_DOCUMENTS:,}"
+            return documents, [*listed.all(), codes.SIZE.at(position, message, "split it into several files")]
         found, mistakes = _part(file=file, text=part, first_line=first_line)
         documents += found
-        diagnostics += mistakes
+        listed.add(mistakes)
         broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id} for item in mistakes)
         if broken >= MOST_BROKEN:
             message = f"more than {broken} broken documents; the rest of the file is not read"
-            diagnostics.append(codes.SYNTAX.at(Position(file=file, line=first_line + 1), message))
+            listed.add([codes.SYNTAX.at(position, message)])
             break
-    return documents, diagnostics
+    return documents, listed.all()
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
@@ -68,6 +78,11 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
     def place(line: int, column: int) -> Position:
         return Position(file=file, line=first_line + line + 1, column=column + 1)
 
+    if len(text) > MAX_DOCUMENT_BYTES:
+        size, most = len(text.encode()), MAX_DOCUMENT_BYTES
+        message = f"the document has {size} bytes, of at most {most}: Kubernetes stores no larger object"
+        hint = "shorten its texts, or split it into several objects"
+        return [], [codes.SIZE.at(place(0, 0), message, hint)]
     if "%" in text and (directive := _DIRECTIVE.match(text)) is not None:
         line = text.count("\n", 0, directive.start(1))
         message = f"the directive {directive[1].strip()} is not read"
@@ -86,7 +101,7 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
         for index, root in enumerate(compose(text)):
             constructor = Constructor(place=place)
             data = constructor.construct(root)
-            diagnostics += constructor.diagnostics
+            diagnostics += constructor.listed.all()
             if data is None and root.value == "":  # an empty document
                 continue
             start = place(root.start_mark.line, root.start_mark.column)
@@ -128,10 +143,10 @@ _STRING_TAG = "tag:yaml.org,2002:str"
 
 
 class Constructor:
-    """Converts one document, which has no aliases. Adds findings to `diagnostics`."""
+    """Converts one document, which has no aliases. Adds findings to `listed`."""
 
     def __init__(self, *, place: Callable[[int, int], Position]) -> None:
-        self.diagnostics: list[Diagnostic] = []
+        self.listed = Listed(MOST_OF_DOCUMENT)
         self.ambiguous: list[AmbiguousValue] = []
         self._place = place
         self._path: list[str | int] = []
@@ -205,9 +220,10 @@ class Constructor:
 
     def _report_ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
         position, path = self._at(node), tuple(self._path)
-        self.ambiguous.append(
-            AmbiguousValue(path=path, position=position, text=node.value, readings=found.readings)
-        )
+        if not self.listed.is_full:
+            self.ambiguous.append(
+                AmbiguousValue(path=path, position=position, text=node.value, readings=found.readings)
+            )
         hint = f'quote it: "{node.value}"'
         if found.readings:
             hint = f'quote it: "{node.value}", or write {" or ".join(found.readings)}'
@@ -224,4 +240,4 @@ class Constructor:
         return self._place(node.start_mark.line, node.start_mark.column)
 
     def _report(self, node: Node, code: codes.Code, message: str, hint: str = "") -> None:
-        self.diagnostics.append(code.at(self._at(node), message, hint))
+        self.listed.add([code.at(self._at(node), message, hint)])

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -85,16 +85,14 @@ _RULES: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
 
 def explain(
     error: ValidationError, *, model: type[Authored], document: Document, dialects: Sequence[Dialect]
-) -> list[Diagnostic]:
-    """Returns one diagnostic for every wrong place. Leaves out what a dialect explains already."""
+) -> Iterator[Diagnostic]:
+    """Yields one diagnostic for every wrong place. Leaves out what a dialect explains already."""
     by_place: dict[Path, list[ErrorDetails]] = defaultdict(list)
     for item in error.errors(include_url=False):
         by_place[written_path(item, document.data)].append(item)
-    return [
-        _diagnostic(path, items, model=model, document=document)
-        for path, items in by_place.items()
-        if not any(explains(dialect, path) for dialect in dialects)
-    ]
+    for path, items in by_place.items():
+        if not any(explains(dialect, path) for dialect in dialects):
+            yield _diagnostic(path, items, model=model, document=document)
 
 
 def written_path(item: ErrorDetails, data: Any) -> Path:  # noqa: ANN401 - whatever YAML holds

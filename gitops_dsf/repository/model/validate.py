@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import ValidationError
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
+from gitops_dsf.diagnostics.listed import MOST_OF_DOCUMENT, Listed
 from gitops_dsf.repository.load import AmbiguousValue, Document, Loaded, Path
 from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.load.scalar import resolve_plain
@@ -102,8 +103,9 @@ _SERVER_OWNED = frozenset[Path]({("status",), *(("metadata", name) for name in _
 
 def declare(loaded: Loaded) -> Declared:
     """Validates every document on its own. Never raises for a user's mistake."""
-    diagnostics = with_expected_types(loaded.diagnostics, loaded.documents)
-    known = {item.position for item in diagnostics}
+    diagnostics = Listed()
+    diagnostics.add(with_expected_types(loaded.diagnostics, loaded.documents))
+    known = {item.position for item in diagnostics.items}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
     broken: list[Document] = []
     unreadable = {item.position.file for item in loaded.diagnostics if item.code in _UNREADABLE}
@@ -112,11 +114,11 @@ def declare(loaded: Loaded) -> Declared:
         model = KINDS.get((document.api_version, document.kind))
         if model is None:
             unknown = unknown_kind(document)
-            diagnostics.append(unknown)
+            diagnostics.add([unknown])
             if unknown.severity is Severity.ERROR:
                 left_out |= {(kind, _name(document)) for kind in _meant(document)}
             continue
-        diagnostics += _wrong_folder(document)
+        diagnostics.add(_wrong_folder(document))
         value = _validate(model, document, known=known, diagnostics=diagnostics)
         if value is None or document.ambiguous:
             broken.append(document)
@@ -141,31 +143,48 @@ def declare(loaded: Loaded) -> Declared:
         maintenance=by_kind.get("Maintenance", ()),
         left_out=frozenset(left_out),
         broken=tuple(broken),
-        diagnostics=tuple(diagnostics),
+        diagnostics=tuple(diagnostics.all()),
     )
 
 
 def _validate(
-    model: type[Authored], document: Document, *, known: set[Position], diagnostics: list[Diagnostic]
+    model: type[Authored], document: Document, *, known: set[Position], diagnostics: Listed
 ) -> Authored | None:
     """The object, or None after an error. Leaves out mistakes where the loader found one already."""
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
+        if diagnostics.is_full:
+            diagnostics.count(error.error_count(), at=document.position)
+            return None
         errors = error.errors(include_url=False)
     data = document.data
-    for item in errors:
+    # Each field that is left out copies the object around it, so their number is limited.
+    for item in errors[:MOST_OF_DOCUMENT]:
         empty = item["input"] is None and item["type"] not in {"missing", "extra_forbidden"}
         if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
             data = _without(data, item["loc"])
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        dialects = find_dialects(document)
-        found = [dialect.finding(document) for dialect in dialects]
-        found += explain(error, model=model, document=document, dialects=dialects)
-    diagnostics += [item for item in found if item.position not in known]
+        diagnostics.add(_explained(error, model, document, known=known))
     return None
+
+
+def _explained(
+    error: ValidationError, model: type[Authored], document: Document, *, known: set[Position]
+) -> list[Diagnostic]:
+    """The mistakes of a document in words, as many as are listed."""
+    dialects = find_dialects(document)
+    listed = Listed(MOST_OF_DOCUMENT)
+    listed.add(found for each in dialects if (found := each.finding(document)).position not in known)
+    for number, found in enumerate(explain(error, model=model, document=document, dialects=dialects)):
+        if listed.is_full:
+            # To put one into words takes longer the more fields the document has.
+            listed.count(error.error_count() - number, at=found.position)
+            break
+        listed.add([found] if found.position not in known else [])
+    return listed.all()
 
 
 def _without(value: Any, path: Path) -> Any:  # noqa: ANN401 - whatever YAML holds
@@ -207,7 +226,7 @@ def _wrong_folder(document: Document) -> list[Diagnostic]:
     return [codes.WRONG_FOLDER.at(document.key_at(("kind",)), message, f"move the document to {where}")]
 
 
-def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnostic]) -> None:
+def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: Listed) -> None:
     """Adds an object by kind and name; by namespace, too, if the kind can be rendered into several."""
     metadata = item.document.data["metadata"]
     key = item.name
@@ -222,7 +241,7 @@ def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnos
         if key == "":
             message = f"a repository has one FleetRepository; the first is at {first.position}"
         hint = "rename one of them, or remove it"
-        diagnostics.append(codes.DUPLICATE_OBJECT.at(item.position, message, hint))
+        diagnostics.add([codes.DUPLICATE_OBJECT.at(item.position, message, hint)])
 
 
 _MAPS_OF_TEXT = frozenset({"annotations", "labels", "matchLabels"})

@@ -1,0 +1,60 @@
+"""What the API server refuses for its size, which would stop the sync of everything beside it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.resolve.context import Context
+
+ANNOTATIONS_BYTES: Final = 250_000
+"""Keys and values of an object's annotations together. Kubernetes takes 262,144 (apimachinery,
+pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB); the rest is for ours and those of Argo CD.
+"""
+MOST_LABELS: Final = 1_000
+"""Kubernetes has no limit, but every program that follows the object keeps them in memory."""
+
+
+def metadata_is_accepted(context: Context) -> Iterator[Diagnostic]:
+    """Annotations and labels of every object, and of the templates in it."""
+    declared = context.declared
+    items = (
+        *(*declared.scorers, *declared.metric_sources, *declared.scoring_configs, *declared.clusters),
+        *(*declared.cluster_sets, *declared.applications, *declared.scored_placements),
+        *(*declared.placements, *declared.bindings, *declared.application_sets, *declared.maintenance),
+    )
+    for item in items:
+        for path, metadata in _metadata(item.document.data):
+            yield from _annotations(item.document, (*path, "annotations"), metadata.get("annotations"))
+            yield from _labels(item.document, (*path, "labels"), metadata.get("labels"))
+
+
+def _metadata(data: Any, path: Path = ()) -> Iterator[tuple[Path, Mapping[str, Any]]]:  # noqa: ANN401 - plain data
+    """The metadata of an object, and of those in it, such as the template of an ApplicationSet."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key == "metadata" and isinstance(value, dict):
+                yield (*path, key), value
+            elif isinstance(value, (dict, list)):
+                yield from _metadata(value, (*path, key))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _metadata(value, (*path, index))
+
+
+def _annotations(document: Document, path: Path, annotations: object) -> Iterator[Diagnostic]:
+    if not isinstance(annotations, dict):
+        return
+    size = sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items())
+    if size > ANNOTATIONS_BYTES:
+        message = f"{dotted(path)} has {size} bytes, of at most {ANNOTATIONS_BYTES}: Kubernetes takes no more"
+        hint = "keep long texts elsewhere, and write their address"
+        yield codes.LARGE_ANNOTATIONS.at(document.key_at(path), message, hint)
+
+
+def _labels(document: Document, path: Path, labels: object) -> Iterator[Diagnostic]:
+    if isinstance(labels, dict) and len(labels) > MOST_LABELS:
+        message = f"{dotted(path)} has {len(labels):,} labels, of at most {MOST_LABELS:,}"
+        hint = "write what no selector needs as annotations"
+        yield codes.MANY_LABELS.at(document.key_at(path), message, hint)
