@@ -398,7 +398,8 @@ def addon(guarded: Guarded, control_plane: ControlPlane) -> Iterator[Client]:
     )
     with control_plane.hub.client(Identity(user=user, groups=())) as client:
         wait_for(
-            lambda: client.list(SCORE, namespace="cluster1") is not None, what="the rights of the add-on"
+            lambda: isinstance(client.list(SCORE, namespace="cluster1"), list),
+            what="the rights of the add-on",
         )
         yield client
     hub.delete(ADDON_BINDING, "other-addon", namespace="cluster1")
