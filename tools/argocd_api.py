@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from gitops_dsf.argocd.fields import OMITTED
+from gitops_dsf.argocd.fields import ALWAYS, OMITTED
 from gitops_dsf.hub.placements import BUILT_INS
 
 MODULES: Final = Path("tests/hub")
@@ -31,6 +31,7 @@ CLUSTER_SETS: Final = (
 PLACEMENTS: Final = "cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml"
 TARGET: Final = Path("gitops_dsf/argocd/api.json")
 _KEPT: Final = (
+    ALWAYS,
     OMITTED,
     "additionalProperties",
     "enum",
@@ -53,6 +54,7 @@ _TYPES: Final = "pkg/apis/application/v1alpha1"
 _STRUCT: Final = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _NAMED: Final = re.compile(r"^type (\w+) ((?:\[\]|map\[)\S+)$", re.MULTILINE)
 _FIELD: Final = re.compile(r'^\s+(?:\w+\s+)?(\S+)\s+`json:"([^",]*)((?:,\w+)*)"', re.MULTILINE)
+_SCALARS: Final = frozenset({"boolean", "integer", "string"})
 _PLAIN_IN_OLDER: Final = frozenset({"prune", "selfHeal", "allowEmpty"})
 """Pointers since Argo CD 3.4 that are plain booleans in 3.3. Without them the default is false, too."""
 
@@ -108,10 +110,11 @@ class GoTypes:
         self._structs = {name: _FIELD.findall(body) for name, body in _STRUCT.findall(text)}
 
     def mark(self, schema: dict[str, Any], go_type: str) -> None:
-        """Marks each field below a schema that Argo CD does not write back if it is false, 0 or empty.
+        """Marks each field below a schema that Argo CD leaves out if it is empty, or writes if it is absent.
 
         Go's `omitempty` leaves out false, 0, an empty text, list and map, but no struct, and no pointer that
-        is set.
+        is set. A struct is always written, unless `omitzero` leaves it out, and so is what has no
+        `omitempty`.
         """
         go_type = self._named.get(go_type.lstrip("*"), go_type.lstrip("*"))
         if go_type.startswith("[]"):
@@ -123,9 +126,13 @@ class GoTypes:
             field = schema.get("properties", {}).get(name)
             if field is None:
                 continue
-            is_struct = field_type in self._structs
+            is_struct = field_type in self._structs or field_type == "metav1.LabelSelector"
             is_plain = not field_type.startswith("*") or name in _PLAIN_IN_OLDER
-            if ",omitempty" in options and is_plain and not is_struct:
+            if ",omitzero" in options:
+                field[OMITTED] = True
+            elif is_struct or (",omitempty" not in options and field.get("type") in _SCALARS):
+                field[ALWAYS] = True
+            elif ",omitempty" in options and is_plain:
                 field[OMITTED] = True
             self.mark(field, field_type)
 

@@ -20,6 +20,9 @@ _TYPES: Final = {
 }
 OMITTED: Final = "x-omitempty"
 """Marks a field that Argo CD does not write back if it is false, 0 or empty: Go's `omitempty`."""
+ALWAYS: Final = "x-always"
+"""Marks a field that Argo CD writes back also where it is absent: a struct, or one without `omitempty`."""
+_ZEROS: Final[dict[str, Any]] = {"boolean": False, "integer": 0, "object": {}, "string": ""}
 _SIZES: Final = {"int32": 2**31, "int64": 2**63}
 
 
@@ -73,25 +76,32 @@ def part(*names: str) -> Schema:
     return resolved(found)
 
 
-def written_back(schema: Schema, value: Any) -> Any:  # noqa: ANN401 - plain data
-    """The value as Argo CD writes it back: without what is false, 0 or empty and means the same absent.
+def written_back(schema: Schema, value: Any, *, in_list: bool = False) -> Any:  # noqa: ANN401 - plain data
+    """The value as Argo CD writes it back when it updates the whole object.
 
-    The ApplicationSet controller updates whole objects, for instance to remove the annotation that asks for a
-    refresh. A field that is applied and not written back is a difference for ever: the Application that
-    applies the object is OutOfSync until its next sync (seen with Argo CD 3.6.1).
+    The ApplicationSet controller does so, for instance to remove the annotation that asks for a refresh. What
+    is false, 0 or empty and means the same absent is left out. What Argo CD's types always have is added in
+    lists, because server-side apply compares a list as a whole: a generator gets an empty `template`.
+
+    A field that is applied and comes back otherwise is a difference for ever: the Application that applies
+    the object is OutOfSync until its next sync (seen with Argo CD 3.6.1).
     """
     schema = resolved(schema)
     if isinstance(value, list):
-        return [written_back(schema.get("items", {}), inside) for inside in value]
+        return [written_back(schema.get("items", {}), inside, in_list=True) for inside in value]
     if not isinstance(value, dict):
         return value
     known, others = schema.get("properties", {}), schema.get("additionalProperties")
     kept = {}
     for name, inside in value.items():
         field = resolved(known.get(name, others if isinstance(others, dict) else {}))
-        new = written_back(field, inside)
+        new = written_back(field, inside, in_list=in_list)
         if new or not field.get(OMITTED):
             kept[name] = new
+    for name, of_field in known.items() if in_list else ():
+        field = resolved(of_field)
+        if name not in kept and field.get(ALWAYS):
+            kept[name] = written_back(field, _ZEROS[field["type"]], in_list=True)
     return kept
 
 

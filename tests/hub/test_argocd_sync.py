@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.reconciler.journal.explaining import Deployed
 from gitops_dsf.render.admission import ADMISSION_API
 from tests.hub.controlplane.api import CLUSTER_ROLE_BINDING, ROLE_BINDING, Client, Object, bound, manifest
@@ -30,7 +31,7 @@ from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitrepository import git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN
-from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for, wait_until_gone, wait_until_there
 from tests.hub.scenario.agents import DEPLOYMENT
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
@@ -44,7 +45,7 @@ from tests.hub.scenario.fleet import (
     scorer,
 )
 from tests.hub.scenario.installation import ADDON, WORK, Installation
-from tests.hub.scenario.placements import PLACEMENT, decided
+from tests.hub.scenario.placements import PLACEMENT, decided, delete_scores, prefer
 from tests.support.rendering import metric_source
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
@@ -250,6 +251,33 @@ def test_there_is_no_perpetual_difference(synced: Synced) -> None:
     assert {name: operation(synced, name)["finishedAt"] for name in synced.names} == finished, (
         "something was synced again"
     )
+
+
+def test_a_move_leaves_every_application_synced(synced: Synced) -> None:
+    """The ApplicationSet controller writes the whole object when it takes the annotation away that asks for a
+    refresh: nothing that is rendered may be lost on the way.
+    """
+    hub = synced.hub
+    unsynced: set[tuple[str, str]] = set()
+
+    def moved_to(cluster: str) -> bool:
+        states = {(name, state(hub, name).sync) for name in synced.names}
+        unsynced.update(shown for shown in states if shown[1] != "Synced")
+        followed = hub.get(APPLICATION_SET, GUESTBOOK, namespace="argocd")
+        is_refreshed = REFRESH_ANNOTATION not in followed["metadata"].get("annotations", {})
+        return is_refreshed and cluster in copies(hub, GUESTBOOK)
+
+    [here] = decided(hub, GUESTBOOK)
+    [there] = {*SPOKES} - {here}
+    try:
+        prefer(hub, GUESTBOOK, there)
+        refresh_set(hub, GUESTBOOK)
+        wait_for(lambda: moved_to(there), what=f"the guestbook is on {there}")
+        # Argo CD compares within seconds of the write, and heals itself only later.
+        hold_for(lambda: moved_to(there), what="the copy stays", seconds=15)
+    finally:
+        delete_scores(hub, *SPOKES)
+    assert unsynced == set()
 
 
 def test_an_edit_by_hand_is_healed(synced: Synced) -> None:

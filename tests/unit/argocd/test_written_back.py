@@ -6,6 +6,8 @@ import pytest
 
 from gitops_dsf.argocd import fields
 
+EMPTY = {"metadata": {}, "spec": {"destination": {}, "project": ""}}
+
 
 @pytest.mark.parametrize(
     ("spec", "kept"),
@@ -26,8 +28,26 @@ from gitops_dsf.argocd import fields
             {"template": {"spec": {"syncPolicy": {"automated": {"enabled": False}}}}},
         ),
         ({"template": {"spec": {"syncPolicy": {"automated": {}}}}},) * 2,
-        ({"generators": [{"list": {"elements": [{"name": "", "on": False}]}}]},) * 2,
-        ({"generators": [{"clusterDecisionResource": {"requeueAfterSeconds": 0}}]},) * 2,
+        # Elements may hold anything, and requeueAfterSeconds is a pointer. A generator always has a template.
+        (
+            {"generators": [{"list": {"elements": [{"name": "", "on": False}]}}]},
+            {"generators": [{"list": {"elements": [{"name": "", "on": False}], "template": EMPTY}}]},
+        ),
+        (
+            {"generators": [{"clusterDecisionResource": {"requeueAfterSeconds": 0, "name": ""}}]},
+            {
+                "generators": [
+                    {
+                        "clusterDecisionResource": {
+                            "requeueAfterSeconds": 0,
+                            "configMapRef": "",
+                            "labelSelector": {},
+                            "template": EMPTY,
+                        }
+                    }
+                ]
+            },
+        ),
     ],
 )
 def test_fields_that_are_false_or_empty(spec: dict[str, Any], kept: dict[str, Any]) -> None:
