@@ -397,6 +397,7 @@ def addon(guarded: Guarded, control_plane: ControlPlane) -> Iterator[Client]:
         manifest(ADDON_BINDING, "other-addon", namespace="cluster1", roleRef=reference, subjects=[subject])
     )
     with control_plane.hub.client(Identity(user=user, groups=())) as client:
+        # Until the API server knows the rights, the list is refused, which wait_for takes as "not yet".
         wait_for(
             lambda: isinstance(client.list(SCORE, namespace="cluster1"), list),
             what="the rights of the add-on",
