@@ -230,6 +230,8 @@ def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
     yield from (f"  {waiting_text(each)}" for each in shown)
     if len(shown) < len(view.waiting):
         yield f"  and {len(view.waiting) - len(shown)} more that wait; --placement or --all shows them"
+    if view.omitted:
+        yield f"  and {view.omitted} more that wait, with a smaller gain; there is no room to name them"
 
 
 def _refuges(views: Sequence[FailoverView], *, everything: bool) -> Iterator[str]:

@@ -67,12 +67,16 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
         return replace(self, since=min(self.since, now), phase_since=min(self.phase_since, now))
 
 
-class Ledger(Struct, frozen=True):
+class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Moves in order of admission, and the decisions that were seen."""
 
     moves: Annotated[tuple[Move, ...], Meta(max_length=MOST_MOVES)] = ()
     decided: dict[str, tuple[str, ...]] = {}
     """By namespace/name of the Placement. What differs later, and was not admitted, OCM moved itself."""
+    omitted: int = 0
+    """Moves that had no room in the ConfigMap. While there are some, nobody can count, so nothing begins."""
+    whole_after: float = 0.0
+    """When the moves that were left out no longer matter, in seconds since 1970."""
 
     @property
     def under_way(self) -> Iterator[Move]:
@@ -101,9 +105,44 @@ class Ledger(Struct, frozen=True):
     def pruned(self, pace: Pace, *, settle: float, now: float) -> "Ledger":
         """Without moves that nothing depends on. `settle` is the longest time until one is measured."""
         kept = max(pace.cooldown_seconds, settle)
-        return replace(
-            self, moves=tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept)
+        moves = tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept)
+        if self.omitted and now >= self.whole_after:
+            return replace(self, moves=moves, omitted=0, whole_after=0.0)
+        return replace(self, moves=moves)
+
+    def fitted(self, room: int, *, kept: float) -> "Ledger":
+        """The ledger in so many bytes. First the decisions are left out: without them a new leader begins as
+        at its first look. Then go the moves that ended first. A move that was admitted and is under way
+        always stays: the pace allows only a few. `kept` is how long a move matters after its last change.
+        """
+        if _size(self) <= room:
+            return self
+        ledger = replace(self, decided={})
+        used = _size(replace(ledger, moves=(), omitted=MOST_MOVES, whole_after=1e12))
+        first_to_stay = sorted(
+            self.moves,
+            key=lambda each: (each.under_way and each.admitted, each.under_way, each.phase_since),
+            reverse=True,
         )
+        stay, gone = set[int](), list[Move]()
+        for each in first_to_stay:
+            used += _size(each) + 1
+            if used <= room or (each.under_way and each.admitted):
+                stay.add(id(each))
+            else:
+                gone.append(each)
+        if not gone:
+            return ledger
+        return replace(
+            ledger,
+            moves=tuple(each for each in self.moves if id(each) in stay),
+            omitted=self.omitted + len(gone),
+            whole_after=max(self.whole_after, *(each.phase_since + kept for each in gone)),
+        )
+
+
+def _size(part: Struct) -> int:
+    return len(msgspec.json.encode(part))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

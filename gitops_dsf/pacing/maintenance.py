@@ -59,6 +59,8 @@ class Drain(Struct, frozen=True, rename="camel", omit_defaults=True):
     """The first of them, by namespace/name."""
     stays: tuple[str, ...] = ()
     """The first Placements that are not paced, which no drain moves."""
+    stays_count: int = 0
+    """How many these are altogether."""
     late: bool = False
     """Whether the end of the window will not be met, as far as its moves so far tell."""
 
@@ -73,11 +75,24 @@ class Stage(Struct, frozen=True, omit_defaults=True):
     """When it opens or closes next; absent for a window that is past."""
 
 
-class MaintenanceState(Struct, frozen=True):
+class MaintenanceState(Struct, frozen=True, omit_defaults=True):
     """What `status` shows of maintenance."""
 
     windows: tuple[Stage, ...] = ()
     drains: Annotated[tuple[Drain, ...], Meta(max_length=MOST_DRAINS)] = ()
+    omitted: int = 0
+    """Windows and drains that are not listed."""
+
+    def naming(self, most: int) -> "MaintenanceState":
+        """With at most so many Placements of each drained cluster."""
+        drains = tuple(replace(each, left=each.left[:most], stays=each.stays[:most]) for each in self.drains)
+        return replace(self, drains=drains)
+
+    def halved(self) -> "MaintenanceState":
+        """With half of the windows and drains."""
+        windows, drains = self.windows[: len(self.windows) // 2], self.drains[: len(self.drains) // 2]
+        gone = len(self.windows) - len(windows) + len(self.drains) - len(drains)
+        return MaintenanceState(windows=windows, drains=drains, omitted=self.omitted + gone)
 
 
 NOTHING: Final = Effect()
@@ -195,10 +210,13 @@ def state_of(
             count=len(left),
             left=tuple(left[:MOST_NAMED]),
             stays=tuple(stays[:MOST_NAMED]),
+            stays_count=len(stays),
             late=_late(len(left), first - len(left), since=since, until=why.period.end, now=now),
         )
         drains.append(drain)
-    return MaintenanceState(windows=tuple(_stage(item, now) for item in items), drains=tuple(drains))
+    windows = tuple(_stage(item, now) for item in items)
+    omitted = len(effect.drained) - len(drains)
+    return MaintenanceState(windows=windows, drains=tuple(drains), omitted=omitted)
 
 
 def _stage(item: Maintenance, now: float) -> Stage:

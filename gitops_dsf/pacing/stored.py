@@ -12,7 +12,7 @@ from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.pacing.admit import Waiting
 from gitops_dsf.pacing.ledger import MOST_MOVES, Ledger
-from gitops_dsf.pacing.maintenance import MaintenanceState
+from gitops_dsf.pacing.maintenance import MOST_NAMED, MaintenanceState
 
 
 class Queued(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -30,10 +30,31 @@ class Queued(Struct, frozen=True, rename="camel", omit_defaults=True):
     """When it may begin, if only time must pass."""
 
 
-class Queue(Struct, frozen=True):
+class Queue(Struct, frozen=True, omit_defaults=True):
     """The moves that wait, the largest gain first."""
 
     waiting: Annotated[tuple[Queued, ...], Meta(max_length=MOST_MOVES)] = ()
+    omitted: int = 0
+    """How many more wait, which had no room in the ConfigMap."""
+
+    def fitted(self, room: int) -> "Queue":
+        """The moves with the largest gain that have room in so many bytes."""
+        used, count = _size(Queue(omitted=MOST_MOVES)), 0
+        for each in self.waiting:
+            used += _size(each) + 1
+            if used > room:
+                break
+            count += 1
+        omitted = self.omitted + len(self.waiting) - count
+        return self if count == len(self.waiting) else Queue(self.waiting[:count], omitted=omitted)
+
+
+_LEAST: Final = 1_000
+"""Bytes for a part of which nearly everything is left out."""
+
+
+def _size(part: Struct) -> int:
+    return len(msgspec.json.encode(part))
 
 
 def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
@@ -48,7 +69,7 @@ def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
                 points=round(each.wish.points, 1),
                 reason=str(each.reason),
                 message=each.message,
-                since=since.get((each.wish.placement, each.wish.target), now),
+                since=min(since.get((each.wish.placement, each.wish.target), now), now),
                 until=each.until,
             )
             for each in waiting
@@ -56,6 +77,12 @@ def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
     )
 
 
+ROOM: Final = 1_000_000
+"""Bytes of all keys and values. The API server refuses more than 1,048,576 (ValidateConfigMap of Kubernetes
+1.33), and then no move could begin or end, because the write of the ledger is the admission.
+"""
+NAMED: Final = (MOST_NAMED, 10, 3, 0)
+"""Placements that are listed for each drained cluster: the most for which there is room."""
 LEDGER_KEY: Final = "ledger"
 QUEUE_KEY: Final = "queue"
 
@@ -80,6 +107,27 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
             queue=replace(self.queue, waiting=waiting),
             maintenance=replace(self.maintenance, drains=drains),
         )
+
+    def fitted(self, room: int, *, kept: float) -> "StoredMoves":
+        """What has room in so many bytes. What the pace needs comes first, and what is only shown afterwards:
+        drains, the moves that wait, and at last the names of the Placements that must leave drained clusters.
+        `kept` is how many seconds a move matters after its last change.
+        """
+        room -= sum(map(len, (LEDGER_KEY, QUEUE_KEY, MAINTENANCE_KEY)))
+        ledger = self.ledger.fitted(room, kept=kept)
+        room -= _size(ledger)
+        maintenance = self.maintenance.naming(0)
+        while (size := _size(maintenance)) > max(room, _LEAST) and (
+            maintenance.windows or maintenance.drains
+        ):
+            maintenance = maintenance.halved()
+        room -= size
+        queue = self.queue.fitted(max(room, _LEAST))
+        room += size - _size(queue)
+        if maintenance.omitted == self.maintenance.omitted:
+            shown = (self.maintenance.naming(most) for most in NAMED)
+            maintenance = next((each for each in shown if _size(each) <= room), maintenance)
+        return StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
 
     @property
     def data(self) -> dict[str, str]:

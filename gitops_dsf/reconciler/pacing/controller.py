@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
@@ -13,7 +13,7 @@ from gitops_dsf.pacing.admit import Admission, admit, move_of
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
 from gitops_dsf.pacing.refuges import drawn_by, items_in, items_of, moving_in
-from gitops_dsf.pacing.stored import MovesError, Queue, StoredMoves, queue_of, read_moves
+from gitops_dsf.pacing.stored import ROOM, MovesError, Queue, StoredMoves, queue_of, read_moves
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.api import OwnConfigMap
 from gitops_dsf.reconciler.hub.kinds import placement_reference
@@ -49,6 +49,9 @@ class PaceController:
         self._wake = asyncio.Event()
         self._last: tuple[Inputs, Ledger, Admission] | None = None
         """The last admission, and what it depended on."""
+        self._whole = self._fitted = StoredMoves()
+        """What the last look knew, and what of it had room in the ConfigMap."""
+        self._left_out = ""
         self._reported: Ledger | None = None
         """The last ledger whose moves were reported. A write without an answer may have taken effect, so the
         ledger that is read next is not always the last one that was reported.
@@ -89,7 +92,9 @@ class PaceController:
                 await self._stored.write(item, StoredMoves().data)
             await self._publisher.publish(published, {})
             return INTERVAL_SECONDS
-        before, refused = stored.not_after(now), self._publisher.refused
+        # What this leader left out for want of room, it still knows.
+        before = (self._whole if stored == self._fitted else stored).not_after(now)
+        refused = self._publisher.refused
         paced = self._reader.paced()
         decided, unsettled = self._decided(paced)
         ledger = advance(
@@ -105,17 +110,17 @@ class PaceController:
         ledger = ledger.pruned(self._pace, settle=settle, now=now)
         effect, maintenance = self._maintenance(paced, before.maintenance, now)
         inputs = await self._reader.read(paced, decided, now=now, maintenance=effect, refused=refused)
-        if unsettled:
-            # OCM may have sent something to the cluster that is best now, and the ledger does not say so yet.
+        if unsettled or ledger.omitted:
+            # Nobody can count what was left out of the ledger. And before a decision has settled, OCM may
+            # have sent something to the cluster that is best now, and the ledger does not say so yet.
             admission = Admission(moves=(), waiting=() if self._last is None else self._last[2].waiting)
         else:
             admission = await self._admission(inputs, ledger, self._pace, now)
         ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
-        after = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
-        if after != stored:
-            # Before any item: the write is the admission, and fails if another leader wrote meanwhile.
-            await self._stored.write(item, after.data)
+        whole = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
+        kept = max(self._pace.cooldown_seconds, settle) + TIMEOUT_SECONDS
+        await self._store(item, stored, whole, kept=kept)
         earlier, self._reported = self._reported or before.ledger, ledger
         self._shared.ledger = ledger
         self._waiting_since = min((each.since for each in queue.waiting), default=None)
@@ -138,6 +143,28 @@ class PaceController:
     def _waiting_seconds(self) -> float:
         """It goes on to count while looks fail, because nothing begins meanwhile."""
         return 0.0 if self._waiting_since is None else max(0.0, self._api.now() - self._waiting_since)
+
+    async def _store(
+        self, item: dict[str, Any] | None, stored: StoredMoves, whole: StoredMoves, *, kept: float
+    ) -> None:
+        """Writes what has room, before any item: the write is the admission, and it fails if another leader
+        wrote meanwhile. Raises ApiError.
+        """
+        after = whole.fitted(_room(item), kept=kept)
+        if after != stored:
+            await self._stored.write(item, after.data)
+        self._whole, self._fitted = whole, after
+        parts = {
+            "ended moves": after.ledger.omitted > 0,
+            "known decisions": bool(whole.ledger.decided) and not after.ledger.decided,
+            "moves that wait": after.queue.omitted > 0,
+            "windows and drains": after.maintenance.omitted > whole.maintenance.omitted,
+            "names of Placements on drained clusters": after.maintenance != whole.maintenance,
+        }
+        left_out = ", ".join(name for name, is_left_out in parts.items() if is_left_out)
+        if left_out and left_out != self._left_out:
+            LOG.warning("ConfigMap %s has no room for all of these: %s", MOVES_CONFIGMAP, left_out)
+        self._left_out = left_out
 
     def _published(self) -> Published:
         scores = self._view.scores
@@ -196,6 +223,13 @@ class PaceController:
             if stays and move.source not in unreachable:
                 return False
         return True
+
+
+def _room(item: Mapping[str, Any] | None) -> int:
+    """Bytes that the ConfigMap has for moves. Keys of others stay in it."""
+    ours = StoredMoves().data.keys()
+    others = {key: text for key, text in ((item or {}).get("data") or {}).items() if key not in ours}
+    return ROOM - sum(len(key.encode()) + len(text.encode()) for key, text in others.items())
 
 
 async def report(

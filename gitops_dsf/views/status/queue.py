@@ -1,7 +1,7 @@
 """Paced moves: what is under way, and what waits for what; and where applications go when a cluster fails."""
 
 from collections.abc import Collection, Iterator
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -10,8 +10,9 @@ from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.refuges import by_lost_cluster, published_refuges
 from gitops_dsf.pacing.stored import StoredMoves
 from gitops_dsf.views.status.inputs import Inputs, Part
-from gitops_dsf.wording import names_text
 
+MOST_SHOWN: Final = 5
+"""Placements of a drained cluster in a line."""
 _View = TypeVar("_View", bound=Struct)
 
 
@@ -57,6 +58,8 @@ class DrainView(Struct, frozen=True, kw_only=True, rename="camel"):
     """The first of them, by namespace/name."""
     stays: tuple[str, ...]
     """The first Placements that are not paced, which no drain moves."""
+    stays_count: int
+    """How many these are altogether."""
     late: bool
     """Whether the end of the window will not be met, as far as its moves so far tell."""
 
@@ -67,6 +70,8 @@ class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):
     under_way: tuple[MoveView, ...]
     waiting: tuple[WaitingView, ...]
     """The largest gain first."""
+    omitted: int | UnsetType = UNSET
+    """Moves that wait and that the ConfigMap has no room to name; absent while there are none."""
     draining: tuple[DrainView, ...] | UnsetType = UNSET
     """Clusters that are drained; absent while none is."""
 
@@ -98,7 +103,12 @@ def queue_view(
     )
     if not (under_way or waiting or draining):
         return None
-    return QueueView(under_way=under_way, waiting=waiting, draining=draining or UNSET)
+    return QueueView(
+        under_way=under_way,
+        waiting=waiting,
+        omitted=moves.queue.omitted or UNSET,
+        draining=draining or UNSET,
+    )
 
 
 def _view(kind: type[_View], stored: object, **shown: object) -> _View:
@@ -120,10 +130,18 @@ def waiting_text(each: WaitingView) -> str:
 
 def draining_text(each: DrainView) -> str:
     """`eu-1 is drained (patch) until ...: 2 left (argocd/a, argocd/b)`."""
-    left = f"{each.count} left ({names_text(each.left)})" if each.count else "nobody is left"
-    stays = f"; not paced, so they stay: {names_text(each.stays)}" if each.stays else ""
+    left = f"{each.count} left{_named(each.left, each.count)}" if each.count else "nobody is left"
+    stays = max(each.stays_count, len(each.stays))
+    stays_text = f"; not paced, so {stays} stay{_named(each.stays, stays)}" if stays else ""
     late = "; the end will not be met" if each.late else ""
-    return f"{each.cluster} is drained ({each.maintenance}) until {each.until}: {left}{stays}{late}"
+    return f"{each.cluster} is drained ({each.maintenance}) until {each.until}: {left}{stays_text}{late}"
+
+
+def _named(names: Collection[str], count: int) -> str:
+    """The names of some of them; nothing where none is known."""
+    shown = list(names)[:MOST_SHOWN]
+    more = f" and {count - len(shown)} more" if len(shown) < count else ""
+    return f" ({', '.join(shown)}{more})" if shown else ""
 
 
 class RefugeView(Struct, frozen=True, kw_only=True, rename={"target": "to"}):

@@ -3,6 +3,7 @@ dies or is frozen when, and every move that began comes to its end.
 """
 
 import asyncio
+import json
 import logging
 import time
 from itertools import cycle, pairwise
@@ -22,6 +23,8 @@ from gitops_dsf.views.status.queue import queue_view
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
+from tests.support.agent.http import Reply, Seen
+from tests.support.apiserver import failure
 from tests.support.hubobjects import HUB, NOW
 from tests.support.laws import every, examples
 from tests.support.pages import blocks
@@ -204,6 +207,48 @@ async def test_wrong_dates_of_a_few_answers_are_not_written_into_the_ledger() ->
             await in_time(lambda: bool(hub.admitted()), what="an admission")
             assert hub.admitted()[0].since <= wall()
         assert hub.broken == []
+
+
+def refuse_large(hub: PaceHub, most: int) -> None:
+    """The hub refuses ConfigMaps with more bytes than this, as the API server does with 1,048,576."""
+
+    def before(seen: Seen) -> Reply | None:
+        if seen.method not in {"PUT", "POST"} or "/configmaps" not in seen.path:
+            return None
+        data = json.loads(seen.body).get("data") or {}
+        size = sum(len(key) + len(text) for key, text in data.items())
+        return failure(422, f"Too long: may not be more than {most} bytes") if size > most else None
+
+    hub.before = before
+
+
+async def test_a_queue_that_outgrows_the_configmap_holds_up_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """Keys of somebody else leave room for a few of sixty moves that wait. The moves go on, the oldest wait
+    is still counted, and it is told that only a part is shown.
+    """
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 10, "c2": 90}, count=60, on="c1")
+        hub.put("configmaps", MOVES_SCORE, namespace=HUB, data={"theirs": "x" * 992_000})
+        refuse_large(hub, 1_048_576 - 48_000)
+        async with leading(hub) as replica:
+            await in_time(lambda: len(hub.moved) >= 3, what="three moves")
+            await asyncio.sleep(60)
+            stored = hub.get("configmaps", MOVES_SCORE, namespace=HUB)
+            assert stored is not None
+            assert stored["data"]["theirs"] == "x" * 992_000
+            moves = read_moves(stored["data"])
+            assert moves.queue.omitted > 0
+            assert sum(replica.samples("paced_moves_waiting", "reason").values()) == (
+                len(moves.queue.waiting) + moves.queue.omitted
+            )
+            assert (replica.metric("paced_moves_waiting_seconds") or 0) > 120
+            view = queue_view(moves, placements=None, cluster=None)
+            assert view is not None
+            *_, last = queue_lines(view, everything=True)
+            more = f"  and {moves.queue.omitted} more that wait, with a smaller gain"
+            assert last == f"{more}; there is no room to name them"
+        assert hub.broken == []
+    assert "ConfigMap gitops-dsf-moves has no room for all of these: " in caplog.text
 
 
 async def test_a_target_that_is_lost_before_ocm_follows_is_left_out() -> None:
