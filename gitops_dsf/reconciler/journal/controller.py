@@ -15,7 +15,7 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
-from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.record import Record, encode
 from gitops_dsf.journal.timeline import Values, by_placement, values_at
 from gitops_dsf.reconciler.git.clone import keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.view import FORGET_SECONDS
@@ -38,6 +38,8 @@ SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
 MOST_PENDING: Final = 4000
 """Records that are not on the branch yet. What became of more changes is recorded when there is room."""
+MOST_PENDING_BYTES: Final = 32 << 20
+"""Bytes of these records on the branch. One can have 64 KiB, so 4,000 would take a quarter of a GB."""
 
 
 class JournalController:
@@ -53,6 +55,7 @@ class JournalController:
         self._started = 0.0
         self._pending: list[Record] = []
         """Records that are not on the branch yet."""
+        self._pending_bytes = 0
         self._unnamed: dict[str, frozenset[str]] = {}
         """Decisions that are too large to be named, by the id of their record."""
         self._values: dict[str, Values] = {}
@@ -103,7 +106,7 @@ class JournalController:
 
     async def _record(self, branch: JournalBranch) -> float | None:
         """Records what is due. Returns when to look again. Raises ApiError and SimulatorInputError."""
-        if len(self._pending) >= MOST_PENDING:
+        if self._is_full:
             return None
         moves, wait = observe(
             self._view.placements.items,
@@ -119,7 +122,7 @@ class JournalController:
             names = [move.record.key[1] for move in moves]
             facts = await read_facts(names, api=self._api, view=self._view)
             for first in range(0, len(moves), AT_A_TIME):
-                if len(self._pending) >= MOST_PENDING:
+                if self._is_full:
                     LOG.warning("no more changes of decisions are recorded until the branch can be pushed")
                     break
                 await self._add(moves[first : first + AT_A_TIME], facts)
@@ -154,6 +157,7 @@ class JournalController:
                 ", ".join(record.joined) or "-",
             )
         self._pending += records
+        self._pending_bytes += sum(len(encode(record)) for record in records)
         self._metrics.journal_records.inc(len(records))
         self._flapping.learn(records)
         self._recorded.set()
@@ -193,13 +197,14 @@ class JournalController:
         if not self._pending:
             await self._recorded.wait()
         self._show()
-        pending = tuple(self._pending)
+        pending, was_full = tuple(self._pending), self._is_full
         at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         refused = await branch.append(pending, at=at)
         del self._pending[: len(pending)]
+        self._pending_bytes -= sum(len(encode(record)) for record in pending)
         last = {record.id for record in (*branch.last.values(), *self._pending)}
         self._unnamed = {key: clusters for key, clusters in self._unnamed.items() if key in last}
-        if len(pending) >= MOST_PENDING:
+        if was_full:
             self._started = self._clock()
         self._wake.set()
         LOG.info("%d records appended to branch %s", len(pending) - len(refused), self._settings.branch)
@@ -209,6 +214,10 @@ class JournalController:
             await self._learn_from(branch)
         self._show()
         return "pushed"
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._pending) >= MOST_PENDING or self._pending_bytes >= MOST_PENDING_BYTES
 
     def _show(self) -> None:
         self._metrics.journal_pending.set(len(self._pending))

@@ -123,10 +123,12 @@ async def test_a_push_without_an_answer_is_not_repeated(scene: JournalHub) -> No
     assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
 
 
+@pytest.mark.parametrize(("limit", "most"), [("MOST_PENDING", 1), ("MOST_PENDING_BYTES", 500)])
 async def test_when_too_many_wait_changes_are_recorded_later(
-    scene: JournalHub, monkeypatch: pytest.MonkeyPatch
+    scene: JournalHub, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
-    monkeypatch.setattr("gitops_dsf.reconciler.journal.controller.MOST_PENDING", 1)
+    """By their number, or by their size, because one record can have 64 KiB."""
+    monkeypatch.setattr(f"gitops_dsf.reconciler.journal.controller.{limit}", most)
     async with scene.replica() as replica:
         await replica.pushed(1)
         hook = scene.repository.hook("pre-receive", "exit 1")
