@@ -218,7 +218,11 @@ def test_a_drain_that_is_over_is_forgotten() -> None:
 
 @pytest.mark.parametrize(
     ("now", "stage"),
-    [(50.0, Stage("m0", "Drain", False, 100.0)), (150.0, Stage("m0", "Drain", True, 2000.0))],
+    [
+        (99.0, Stage("m0", "Drain", False, 100.0)),
+        (100.0, Stage("m0", "Drain", True, 2000.0)),
+        (1999.0, Stage("m0", "Drain", True, 2000.0)),
+    ],
 )
 def test_windows_say_when_they_change(now: float, stage: Stage) -> None:
     assert state(0, now=now).windows == (stage,)

@@ -97,9 +97,10 @@ def test_a_placement_that_is_no_longer_paced_has_no_move() -> None:
         ({}, []),
         ({"argocd/other": ("c1",)}, [("", "c2"), ("", "c4")]),
         ({KEY: ("c1",)}, [("c1", "c2"), ("", "c4")]),
+        ({KEY: ("c1", "c3")}, [("c1", "c2"), ("c3", "c4")]),
         ({KEY: ("c2", "c4")}, []),
     ],
-    ids=["first look", "new application", "lost cluster", "no change"],
+    ids=["first look", "new application", "lost cluster", "two lost clusters", "no change"],
 )
 def test_what_nobody_admitted_is_an_arrival(
     known: dict[str, tuple[str, ...]], expected: list[tuple[str, str]]
@@ -115,6 +116,7 @@ def test_what_nobody_admitted_is_an_arrival(
     )
     assert [(each.source, each.target) for each in found.moves] == expected
     assert all(not each.admitted and each.phase is Phase.HANDOVER for each in found.moves)
+    assert {each.phase_since for each in found.moves} <= {NOW}
     assert found.decided == {KEY: ("c2", "c4")}
 
 
