@@ -12,8 +12,10 @@ LABEL_GAP: Final = 15
 TOP: Final = 26
 AXIS: Final = 22
 LEFT: Final = 34
-RIGHT: Final = 118
+RIGHT: Final = 150
 """Space for the names at the ends of the lines."""
+NAME_LETTERS: Final = 16
+"""Of a name there, beside the value."""
 WIDTH: Final = 960
 HEIGHT: Final = 330
 MOMENTS: Final = 12
@@ -52,6 +54,8 @@ class Chart:
     """The title for screen readers, with more detail than the heading beside it."""
     description: str
     lines: Sequence[Line]
+    bounds: Sequence[Sequence[tuple[float, float]]]
+    """Dashed lines without a name, in pieces: what another cluster must reach."""
     low: float
     high: float
     end: float
@@ -86,6 +90,8 @@ class Chart:
             f'<desc id="{key}-d">{escape(self.description)}</desc>'
         )
         yield from self._grid()
+        for piece in self.bounds:
+            yield f'<path class="bound" d="{self._path(piece)}"/>'
         for line in self.lines:
             yield f'<path class="line {line.colour}" d="{self._path(line.points)}"/>'
         yield from self._ends()
@@ -122,11 +128,12 @@ class Chart:
         # Names must not overlap: from the top down, each is at least a gap below the previous one.
         ends.sort(key=itemgetter(0))
         heights = _apart([height for height, _ in ends], low=TOP, high=self._bottom)
+        names = short_names([line.name for _, line in ends], most=NAME_LETTERS)
         for at, (_, line) in zip(heights, ends, strict=True):
-            text = f"{escape(line.name)} {line.points[-1][1]:.0f}"
+            text = f"{escape(names[line.name])} {line.points[-1][1]:.0f}"
             yield (
                 f'<text class="name {line.colour}" x="{self._x(self._length) + 9:.1f}"'
-                f' y="{at + 4:.1f}">{text}</text>'
+                f' y="{at + 4:.1f}"><title>{escape(line.name)}</title>{text}</text>'
             )
 
     def _stretches(self) -> Iterator[str]:
@@ -145,6 +152,31 @@ class Chart:
                     f' text-anchor="middle">{escape(span.name)}</text>'
                 )
             yield "</g>"
+
+
+def short_names(names: Sequence[str], *, most: int) -> dict[str, str]:
+    """Names of at most this many characters that still differ. Of a long one the part stays by which it
+    differs from the name that is most like it.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        alike = max((_alike(name, other) for other in names if other != name), default=0)
+        if len(name) <= most:
+            found[name] = name
+        elif alike + 1 < most:
+            found[name] = f"{name[: most - 1]}…"
+        else:
+            # Two letters before the difference show where it is.
+            rest = name[max(0, min(alike - 2, len(name) - most + 1)) :]
+            found[name] = f"…{rest}" if len(rest) < most else f"…{rest[: most - 2]}…"
+    # Others may become alike by that.
+    return found if len(set(found.values())) == len(found) else {name: name for name in names}
+
+
+def _alike(name: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(name, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(name), len(other)))
 
 
 def _apart(heights: list[float], *, low: float, high: float) -> list[float]:
@@ -185,10 +217,11 @@ def document(title: str, body: str) -> str:
     )
 
 
-def section(heading: str, note: str, content: str) -> str:
-    """A box of the page. `note` and `content` are HTML."""
+def section(heading: str, note: str, content: str, *, anchor: str = "") -> str:
+    """A box of the page. `note` and `content` are HTML, `anchor` is its ID."""
     below = f'<p class="muted">{note}</p>' if note else ""
-    return f"<section><h2>{escape(heading)}</h2>{below}{content}</section>"
+    named = f' id="{anchor}"' if anchor else ""
+    return f"<section{named}><h2>{escape(heading)}</h2>{below}{content}</section>"
 
 
 def facts(pairs: list[tuple[str, str]]) -> str:

@@ -640,7 +640,7 @@ def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
     _edit(fleet, "weight: -1", "weight: 1")
     file = _saved(tmp_path / "history.json", scores=scores)
     page = _said(fleet, file, "--base", "main", "-o", "html", span=())
-    legend = re.findall(r'<li class="(c\d)"><i></i>(\w+)</li>', page)
+    legend = re.findall(r'<li class="(c\d)"><i></i>(\w+) <b>', page)
     assert len(legend) == 4, "two clusters on two charts"
     assert len(set(legend)) == 2
     colours = {name: colour for colour, name in legend}
@@ -651,6 +651,84 @@ def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
     assert "<b>1</b><span>Placement with a known past</span>" in page
 
 
+def _times(chart: str) -> list[str]:
+    return re.findall(r'<text class="axis"[^>]* text-anchor="middle">([^<]*)</text>', chart)
+
+
+def test_the_page_draws_the_stickiness_and_both_revisions_on_one_scale(tmp_path: Path) -> None:
+    """Another cluster must get above the dashed line. The new revision scores every five minutes."""
+    fleet = _fleet(tmp_path / "fleet", stickiness=20)
+    _commit(fleet)
+    _edit(fleet, "stickiness: 20", "stickiness: 10")
+    scorer = fleet / "scorers" / "idle.yaml"
+    assert scorer.read_text().count("interval: 60") == 1
+    scorer.write_text(scorer.read_text().replace("interval: 60", "interval: 7200"))
+    file = _saved(tmp_path / "history.json")
+    span = ("--from", "2026-06-01T00:30:00Z", "--to", "2026-06-01T23:50:00Z")
+    page = _said(fleet, file, "--base", "main", "-o", "html", span=span)
+    charts = re.findall(r"<svg.*?</svg>", page)
+    assert len(charts) == 2
+    assert _times(charts[0]) == _times(charts[1])
+    values = [re.findall(r'text-anchor="end">([^<]*)</text>', chart) for chart in charts]
+    assert values[0] == values[1]
+    assert all('<path class="bound"' in chart for chart in charts)
+    assert "to take over: stickiness, 10 points above" in page
+    assert "to take over: stickiness, 20 points above" in page
+    none = _said(_fleet(tmp_path / "none", stickiness=0), file, "-o", "html", span=())
+    assert 'class="bound"' not in none
+    assert "to take over" not in none
+
+
+def test_the_page_has_an_index_of_all_placements(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    app = (fleet / "apps" / "portal.yaml").read_text()
+    for number in range(31):
+        (fleet / "apps" / f"{number:02}.yaml").write_text(
+            app.replace("name: portal", f"name: app-{number:02}")
+        )
+    file = _saved(tmp_path / "history.json")
+    page = _said(fleet, file, "-o", "html", span=())
+    index = page.partition("<h2>All Placements</h2>")[2].partition("</section>")[0]
+    links = re.findall(r'<a href="#([^"]+)">argocd/[a-z0-9-]+</a>', index)
+    assert len(links) == 30
+    assert index.count("<tr><td>") == 32
+    assert index.count("<td class='n'>72</td><td class='n'>71</td>") == 32
+    assert "The first 30 have a chart below." in index
+    assert all(page.count(f'<section id="{link}">') == 1 for link in links)
+    alone = _said(fleet, file, "--placement", "portal", "-o", "html", span=())
+    assert "All Placements" not in alone
+
+
+def test_the_page_says_what_every_colour_means(tmp_path: Path) -> None:
+    """Of a decision of two clusters, and of clusters beyond the five that have a colour."""
+    places = ("west-1", "west-2", "north-1", "south-1", "east-1", "a")
+    names = tuple(f"production-europe-{place}" for place in places)
+
+    def score(at: float, place: int) -> float:
+        """Each is the best one for some hours, and the last one for a shorter time."""
+        slot, seconds = divmod(at - START, 14_000)
+        is_best = slot % 6 == place and (place < 5 or seconds < 5000)
+        return 90.0 if is_best else 20.0 if place < 5 else 10.0
+
+    scores: dict[tuple[str, str], Value] = {
+        ("idle", name): lambda at, place=place: score(at, place) for place, name in enumerate(names)
+    }
+    fleet = _fleet(tmp_path / "fleet", stickiness=0, clusters=names, count=2)
+    page = _said(fleet, _saved(tmp_path / "history.json", scores=scores), "-o", "html", span=())
+    legend = page.partition('<ul class="legend">')[2].partition("</ul>")[0]
+    assert re.findall(r'<li class="(c\d)"><i></i>([^<]*?) ?<', legend) == [
+        *((f"c{place}", name) for place, name in enumerate(re.findall(r"production-[a-z0-9-]+", legend))),
+        ("c5", "other clusters, or none"),
+    ]
+    assert "the bar has the colour of the first of its clusters" in legend
+    labels = re.findall(r'class="name c\d"[^>]*><title>([^<]*)</title>([^<]*) \d+</text>', page)
+    assert len(labels) == 5
+    assert len({text for _, text in labels}) == 5
+    assert all(len(text) <= 16 and text.strip("…") in name for name, text in labels)
+    spans = set(re.findall(r'<g class="span c\d"><title>([^<]*?) from', page))
+    assert all(", " in name for name in spans)
+
+
 @pytest.mark.parametrize("points", [3, 8, 30])
 def test_ticks_are_not_repeated(tmp_path: Path, fleet: Path, points: int) -> None:
     rows = matrix(SCORES, start=START + 1080, end=START + 1080 + 60 * (points - 1), step=60)
@@ -658,7 +736,7 @@ def test_ticks_are_not_repeated(tmp_path: Path, fleet: Path, points: int) -> Non
     span = ("--from", "2026-06-01T00:18:00Z", "--to", f"2026-06-01T00:{17 + points}:00Z")
     said = _said(fleet, tmp_path / "history.json", "-o", "html", span=span)
     for chart in re.findall(r"<svg.*?</svg>", said):
-        ticks = re.findall(r'<text class="axis"[^>]* text-anchor="middle">([^<]*)</text>', chart)
+        ticks = _times(chart)
         assert len(ticks) >= 3
         assert len(set(ticks)) == len(ticks)
 
