@@ -27,6 +27,10 @@ from tests.hub.scenario.reconciling import HUB_NAMESPACE, reconciling
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd")]
 
+CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
+SCORE = "cluster.open-cluster-management.io/v1alpha1/AddOnPlacementScore"
+MOVES = "gitops-dsf-moves"
+MAINTENANCE = {"key": "gitops-dsf.io/maintenance", "effect": "NoSelectIfNew"}
 PROJECT = "argoproj.io/v1alpha1/AppProject"
 DEPLOYMENT = "apps/v1/Deployment"
 OURS = "app.kubernetes.io/managed-by=gitops-dsf,app.kubernetes.io/part-of=gitops-dsf"
@@ -99,12 +103,27 @@ def _nothing_left(empty: Empty) -> None:
     wait_for(lambda: not empty.generated(), what="the placed applications are gone")
 
 
+def _close(hub: Client, cluster: str) -> None:
+    """What a reconciler leaves that closed a cluster for a maintenance, and then ended."""
+    # A list is replaced as a whole, so the taints of OCM are written, too.
+    taints = hub.get(CLUSTER, cluster)["spec"].get("taints") or []
+    hub.patch(CLUSTER, cluster, {"spec": {"taints": [*taints, MAINTENANCE]}})
+
+
+def _taints(hub: Client, cluster: str) -> list[Object]:
+    taints: list[Object] = hub.get(CLUSTER, cluster)["spec"].get("taints") or []
+    return [{key: taint[key] for key in ("key", "effect")} for taint in taints]
+
+
 def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: ControlPlane) -> None:
     checked = empty.run("install", "--dry-run")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "Application argocd/gitops-dsf-platform: would be created" in checked.stdout
     assert empty.ours() == []
     assert empty.health_checks() == []
+    *_, closed = empty.fleet.clusters
+    # Before the policies of the reconciler are there, which let nobody else write it.
+    empty.hub.apply(manifest(SCORE, MOVES, namespace=closed))
 
     with ThreadPoolExecutor(max_workers=1) as pool:
         installing = pool.submit(empty.run, "install", "--timeout", "240")
@@ -148,10 +167,21 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
             assert "ApplicationSet argocd/guestbook: would be deleted" in told.stdout
             assert empty.hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd")
 
+    ledger = manifest("v1/ConfigMap", MOVES, namespace=HUB_NAMESPACE, data={"ledger": "{}"})
+    empty.hub.apply(ledger)
+    _close(empty.hub, closed)
+    assert empty.hub.find(SCORE, MOVES, namespace=closed)
+    assert MAINTENANCE in _taints(empty.hub, closed)
+
     removed = empty.run("uninstall", "--timeout", "120")
     assert removed.returncode == 0, removed.stdout + removed.stderr
     assert empty.ours() == []
     assert empty.health_checks() == []
+    assert f"AddOnPlacementScore {closed}/{MOVES}: deleted" in removed.stdout
+    assert empty.hub.find(SCORE, MOVES, namespace=closed) is None
+    for name in (MOVES, "gitops-dsf-suspended"):
+        assert empty.hub.find("v1/ConfigMap", name, namespace=HUB_NAMESPACE) is None
+    assert MAINTENANCE not in _taints(empty.hub, closed)
     for name in empty.fleet.clusters:
         spoke = control_plane.spokes[name].admin
         assert empty.hub.find(ADDON, ADDON_NAME, namespace=name) is None
