@@ -87,7 +87,7 @@ version: install ## print the version, or write a new one everywhere (VERSION=X.
 
 lock: $(UV) ## refresh the lock file, and the requirements of new fleet repositories
 	$(UV) lock
-	grep -E '^(#|gitops-dsf)' $(HASHED) > $(HASHED).new
+	grep -E '^(#|./wheels/)' $(HASHED) > $(HASHED).new
 	$(UV) $(REQUIREMENTS) >> $(HASHED).new
 	mv $(HASHED).new $(HASHED)
 

@@ -169,9 +169,14 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def pipeline_programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for PATH with what the pipeline of a new fleet installs: gitops-dsf without any extra."""
+    """A folder for PATH with what the pipeline of a new fleet needs: gitops-dsf without any extra, and
+    without the distribution that only extras use.
+    """
     root = tmp_path_factory.mktemp("pipeline")
     scaffold(target=root / "fleet", name="fleet", wheels=wheels)
+    wanted = root / "fleet/requirements.txt"
+    lines = wanted.read_text("utf-8").splitlines(keepends=True)
+    wanted.write_text("".join(line for line in lines if "gitops_dsf_runtime" not in line), "utf-8")
     _uv("venv", "--quiet", "--python", sys.executable, str(root / "venv"))
     words = ("pip", "install", "--quiet", "--python", str(root / "venv"), "-r", "requirements.txt")
     try:  # After the first time everything comes from uv's cache.

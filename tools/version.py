@@ -80,6 +80,7 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
     # The lookbehind comes after the name, because a pattern that begins with plain text is found much faster.
     project = r"gitops-dsf(?<![\w-]gitops-dsf)"
     yield re.compile(rf"{project}(-[a-z]+)*(\[[a-z,-]+\])?=={number}")
+    yield re.compile(rf"gitops_dsf(_[a-z]+)*-{number}(?=-py3-none-any\.whl)")
     yield re.compile(rf"{project}(-[a-z]+)+:(?P<version>{re.escape(old)})(?!\.?\w)")
     name = path.rpartition("/")[2]
     if name == "__init__.py" or (name == "pyproject.toml" and (root / path).parent in members(root)):

@@ -39,7 +39,7 @@ try:
     from gitops_dsf.views.backtest.sentences import markdown
 except ModuleNotFoundError as error:
     raise GitopsDsfError(
-        f"{error.name} is not installed; a backtest needs: pip install 'gitops-dsf[backtest]'"
+        f"{error.name} is not installed; a backtest needs the extra backtest (docs/start/install.md)"
     ) from error
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _feed(
         from gitops_dsf.metricstore.client import MetricStore
     except ModuleNotFoundError as error:
         raise GitopsDsfError(
-            f"{error.name} is not installed; asking a store needs: pip install 'gitops-dsf[backtest]'"
+            f"{error.name} is not installed; a store needs the extra backtest (docs/start/install.md)"
         ) from error
 
     async def read() -> list[str]:

@@ -17,7 +17,7 @@ try:
     from gitops_dsf.reconciler.settings import GitSettings, Settings, read
 except ModuleNotFoundError as error:
     raise GitopsDsfError(
-        f"{error.name} is not installed; reconciling needs: pip install 'gitops-dsf[live]'"
+        f"{error.name} is not installed; reconciling needs the extra live (docs/start/install.md)"
     ) from error
 
 AUTHOR: Final = "gitops-dsf <gitops-dsf@users.noreply.invalid>"

@@ -199,39 +199,35 @@ def _check_target(target: Path) -> None:
 
 
 FOLDER: Final = "wheels"
-_NEEDED: Final = ("gitops-dsf", "gitops-dsf-scorer", "gitops-dsf-wire")
-_FOR_EXTRAS: Final = ("gitops-dsf-runtime",)
+_HASHED: Final = ("gitops-dsf", "gitops-dsf-scorer", "gitops-dsf-wire")
+_NEEDED: Final = (*_HASHED, "gitops-dsf-runtime")
 _REQUIREMENTS: Final = "requirements.txt"
 
 
 def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, bytes]:
     """The template with our wheels of a folder, and their hashes in requirements that have some. Raises
-    UsageError if one that every command needs is not there, and RepositoryError.
+    UsageError if one is not there, and RepositoryError.
     """
-    names = {
-        name: f"{name.replace('-', '_')}-{__version__}-py3-none-any.whl" for name in _NEEDED + _FOR_EXTRAS
-    }
+    names = {name: f"{name.replace('-', '_')}-{__version__}-py3-none-any.whl" for name in _NEEDED}
     missing = [names[name] for name in _NEEDED if not (folder / names[name]).is_file()]
     if missing:
         raise UsageError(
             f"{folder} has no {missing[0]}: run `make wheel` in a checkout of gitops-dsf, and name its dist/"
         )
     try:
-        found = {
-            name: (folder / file).read_bytes() for name, file in names.items() if (folder / file).is_file()
-        }
+        found = {name: (folder / file).read_bytes() for name, file in names.items()}
     except OSError as error:
         raise RepositoryError(f"cannot read {error.filename or folder}: {error.strerror or error}") from error
     wanted = template[_REQUIREMENTS].decode()
     if "--hash" in wanted:
-        for name in _NEEDED:
-            pin = f"{name}=={__version__}"
-            hashed = f"{pin} \\\n    --hash=sha256:{sha256(found[name]).hexdigest()}\n"
-            wanted = wanted.replace(f"{pin}\n", hashed, 1)
+        for name in _HASHED:
+            file = f"./{FOLDER}/{names[name]}"
+            hashed = f"{file} \\\n    --hash=sha256:{sha256(found[name]).hexdigest()}\n"
+            wanted = wanted.replace(f"{file}\n", hashed, 1)
     return {
         **template,
         **{f"{FOLDER}/{names[name]}": content for name, content in found.items()},
-        _REQUIREMENTS: f"--find-links {FOLDER}\n{wanted}".encode(),
+        _REQUIREMENTS: wanted.encode(),
     }
 
 

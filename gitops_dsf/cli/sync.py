@@ -19,7 +19,7 @@ try:
     from gitops_dsf.sync.plan import plan_sync
 except ModuleNotFoundError as error:
     raise GitopsDsfError(
-        f"{error.name} is not installed; asking scoring APIs needs: pip install 'gitops-dsf[live]'"
+        f"{error.name} is not installed; asking scoring APIs needs the extra live (docs/start/install.md)"
     ) from error
 
 

@@ -24,7 +24,7 @@ try:
     from gitops_dsf.hubreader.kubeconfig import Kubeconfig
     from gitops_dsf.hubreader.kubeconfig import current_context as _current_context
 except ImportError as error:
-    msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
+    msg = f"{error.name} is not installed; asking a hub needs the extra live (docs/start/install.md)"
     raise HubError(msg) from error
 
 T = TypeVar("T")

@@ -54,7 +54,7 @@ class Kubeconfig:
             import kubernetes  # noqa: PLC0415 - see the module
         except ImportError as error:
             msg = (
-                "kubeconfigs are read by the package kubernetes: pip install 'gitops-dsf[live]'. The"
+                "kubeconfigs need the extra live of gitops-dsf (docs/start/install.md). The"
                 " reconciler's image does not have it: run it as a pod, without --kubeconfig and --context"
             )
             raise access.AccessError(msg) from error

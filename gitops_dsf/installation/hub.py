@@ -21,7 +21,7 @@ try:
     from dsf_runtime.apiserver import APPLY, JSON, MERGE, ApiError
 except ImportError as error:
     raise HubError(
-        f"{error.name} is not installed; writing to a hub needs: pip install 'gitops-dsf[live]'"
+        f"{error.name} is not installed; writing to a hub needs the extra live (docs/start/install.md)"
     ) from error
 
 Object = dict[str, Any]

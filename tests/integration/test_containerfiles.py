@@ -148,6 +148,7 @@ def test_a_pipeline_validates_and_renders_in_the_image(built: Podman) -> None:
 def test_the_image_of_a_new_scorer_answers(podman: Podman, tmp_path: Path) -> None:
     project = tmp_path / "cpu-mean"
     assert main(["scorer", "new", "cpu-mean", "--dir", str(project)]) == 0
+    shutil.copytree(podman.folder / "wheels/wheels", project / "wheels")
     release.run("buildah", "build", "--tag=cpu-mean", str(project))
     podman("run", "--detach", "--name=scorer", *CONFINED, *LIMITS, "cpu-mean")
     try:
