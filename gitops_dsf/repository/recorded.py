@@ -5,6 +5,7 @@ its clusters from the hub. Git's index tells them apart: `git rm` takes a file o
 checkout, an unfilled submodule, or a lost file leave it there.
 """
 
+import os
 import shlex
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -101,6 +102,16 @@ def compared(root: Path, names: Collection[str], texts: Mapping[str, str]) -> It
         yield from changed_by_git(repository, {name: texts.get(name, "") for name in own})
     except RevisionError as error:
         yield _unasked(error)
+
+
+def lost(root: Path, entries: Iterable[Entry]) -> list[str]:
+    """The sources among the entries that a folder lacks, and all submodules that may hold some."""
+    return [
+        item.path
+        for item in entries
+        if (item.mode == SUBMODULE and may_hold_sources(item.path))
+        or (is_source(item.path) and not os.path.lexists(root / item.path))
+    ]
 
 
 class _Names:

@@ -11,6 +11,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,7 @@ from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.repository.recorded import index_entries, lost
 
 LOG = logging.getLogger(__name__)
 RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
@@ -134,6 +136,16 @@ class Clone:
         await self._run("checkout", "--quiet", "--force", "--detach", commit)
         await self._run("clean", "--quiet", "-ffdx")
         self.head = commit
+
+    async def lost_sources(self, *, folder: str) -> list[str]:
+        """Sources of the fleet in this folder that the checked-out commit has and the working tree lacks: a
+        clone of the reconciler fills no submodule.
+        """
+        below = (f":(literal){folder}",) if folder else ()
+        listing = await self._bytes("ls-files", "-z", "--stage", "-t", "--", *below)
+        prefix = f"{folder}/" if folder else ""
+        entries = [replace(item, path=item.path.removeprefix(prefix)) for item in index_entries(listing)]
+        return await asyncio.to_thread(lost, self.tree / folder, entries)
 
     async def names(self, commit: str) -> list[str]:
         """Every path of a fetched commit, without its folders."""

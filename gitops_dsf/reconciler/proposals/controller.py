@@ -169,6 +169,15 @@ class ProposalController:
                     " of the fleet in it"
                 )
                 raise GitError(msg)
+            lost = await clone.lost_sources(folder=self._git.path)
+            if lost:
+                clone.head = ""
+                names = printable(", ".join(lost), most=300)
+                msg = (
+                    f"the repository has sources that this clone cannot read: {names}; proposals need all"
+                    " sources as plain files of the repository, and none in a submodule"
+                )
+                raise GitError(msg)
         return heads
 
     async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> str:

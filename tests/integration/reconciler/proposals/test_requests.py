@@ -192,6 +192,21 @@ async def test_a_repository_that_cannot_be_read_is_told(
     assert "the repository has no gitops-dsf.yaml; git.path names the folder" in caplog.text
 
 
+async def test_a_repository_with_a_submodule_among_its_sources_is_told(
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The reconciler's clone fills none. Clusters in it would be offered a second time."""
+    clone = scene.repository.clone
+    git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},clusters/team", folder=clone)
+    git("commit", "--quiet", "--message", "A team's clusters", folder=clone)
+    git("push", "--quiet", "origin", "main", folder=clone)
+    scene.joins("c6")
+    async with scene.working() as working:
+        await working.until(lambda: working.count("inventory", "failed") >= 1, "it is counted")
+    assert "the repository has sources that this clone cannot read: clusters/team" in caplog.text
+    assert scene.proposals == {}
+
+
 async def test_mistakes_of_others_keep_the_inventory_as_it_is(
     scene: ProposalHub, caplog: pytest.LogCaptureFixture
 ) -> None:
