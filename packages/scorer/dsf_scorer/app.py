@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 JSON = "application/json"
+SMALL_BODY: Final = 1 << 20
+"""Bytes of a request that are read beside any number of others that may wait."""
 
 
 class ClientGone(Exception):  # noqa: N818 - an event, not a fault
@@ -75,14 +78,24 @@ def path_of(scope: Scope) -> tuple[str, str]:
     return prefix, path
 
 
-async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytearray:
-    """Reads the whole body. Raises RefusedError (413, 408) or ClientGone."""
+async def read_body(
+    scope: Scope,
+    receive: Receive,
+    *,
+    limit: int,
+    seconds: float,
+    enter_large: Callable[[], Awaitable[object]],
+) -> bytearray:
+    """Reads the whole body. `enter_large` is awaited before more than SMALL_BODY is read. Raises RefusedError
+    (413, 408) or ClientGone.
+    """
     declared = header(scope, b"content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):
+            is_large = False
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
@@ -92,6 +105,9 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: floa
                     raise _too_large(limit)
                 if not message.get("more_body", False):
                     return body
+                if len(body) > SMALL_BODY and not is_large:
+                    is_large = True
+                    await enter_large()
     except TimeoutError:
         msg = f"the request did not arrive within {seconds:g} s"
         raise RefusedError(msg, status=408, headers={"connection": "close"}) from None
@@ -103,6 +119,11 @@ def _too_large(limit: int) -> RefusedError:
         " SCORER_MAX_BODY_BYTES"
     )
     return RefusedError(msg, status=413, headers={"connection": "close"})
+
+
+def _busy() -> RefusedError:
+    msg = "too many scoring requests are waiting"
+    return RefusedError(msg, status=503, headers={"retry-after": "5"})
 
 
 class ScorerApp:
@@ -126,7 +147,9 @@ class ScorerApp:
         self._metrics = Metrics(score_name=self._name)
         self._clock = clock
         self._places = asyncio.Semaphore(settings.max_concurrent)
-        self._waiting = 0
+        self._large = asyncio.Semaphore(settings.max_concurrent)
+        """Places for large bodies that are read or wait for a place, which limit the memory."""
+        self._reading = self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one HTTP request, or the server's lifespan."""
@@ -206,20 +229,33 @@ class ScorerApp:
         return Response(body=scored.body)
 
     async def _in_turn(self, scope: Scope, receive: Receive) -> Scored:
-        """Reads and scores a request in a place, which a thread keeps until its end: none can be stopped."""
+        """Reads a request, and then scores it in a place, which a thread keeps until its end: none can be
+        stopped. It is read first, so that a caller who sends a byte now and then holds no place.
+        """
         settings = self.settings
-        if self._places.locked() and self._waiting >= settings.max_waiting:
-            msg = "too many scoring requests are waiting"
-            raise RefusedError(msg, status=503, headers={"retry-after": "5"})
-        self._waiting += 1
-        try:
-            await self._places.acquire()
-        finally:
-            self._waiting -= 1
+        if self._reading >= settings.max_concurrent + settings.max_waiting:
+            raise _busy()
+        async with AsyncExitStack() as large:
+            self._check_room()
+            self._reading += 1
+            try:
+                body = await read_body(
+                    scope,
+                    receive,
+                    limit=settings.max_body_bytes,
+                    seconds=settings.read_timeout_seconds,
+                    enter_large=lambda: large.enter_async_context(self._large),
+                )
+            finally:
+                self._reading -= 1
+            self._check_room()
+            self._waiting += 1
+            try:
+                await self._places.acquire()
+            finally:
+                self._waiting -= 1
         job: asyncio.Task[Scored] | None = None
         try:
-            limit, seconds = settings.max_body_bytes, settings.read_timeout_seconds
-            body = await read_body(scope, receive, limit=limit, seconds=seconds)
             job = asyncio.create_task(self._function(body, max_series=settings.max_series))
             await asyncio.wait({job}, timeout=settings.timeout_seconds)
         finally:
@@ -236,6 +272,11 @@ class ScorerApp:
             )
             raise RefusedError(msg, status=503, headers={"retry-after": "30"})
         return job.result()
+
+    def _check_room(self) -> None:
+        """Raises RefusedError if too many requests wait for a place."""
+        if self._places.locked() and self._waiting >= self.settings.max_waiting:
+            raise _busy()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

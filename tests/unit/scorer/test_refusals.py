@@ -252,6 +252,67 @@ def test_nobody_is_awaited_or_answered_in_vain(
     assert [one["status"] for one in talk("http", received, settings) if "status" in one] == statuses
 
 
+@pytest.mark.parametrize("size", [1, 4 << 20], ids=["a byte", "pieces of a large body"])
+async def test_bodies_that_trickle_hold_no_place(size: int) -> None:
+    """Ten callers send a piece every second. Others are answered at once, and the ten get 408 in the end."""
+    app = app_of(lambda one: one.last, Settings(max_concurrent=2, max_waiting=20, read_timeout_seconds=30))
+    loop = asyncio.get_running_loop()
+
+    async def trickle() -> int:
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            await asyncio.sleep(1)
+            return {
+                "type": "http.request",
+                "body": b" " * size if size == 1 else b" " * 1024,
+                "more_body": True,
+            }
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await app({"type": "http", "method": "POST", "path": "/scoring", "headers": []}, receive, send)
+        return int(sent[0]["status"])
+
+    slow = [asyncio.create_task(trickle()) for _ in range(10)]
+    await asyncio.sleep(2)
+    began = loop.time()
+    for _ in range(20):
+        assert (await post(app)).status == 200
+    assert loop.time() - began < 1
+    assert await asyncio.gather(*slow) == [408] * 10
+
+
+async def test_large_bodies_are_read_a_few_at_a_time_and_small_ones_beside_them() -> None:
+    """What is larger than 1 MiB is limited in number, because it is in memory."""
+    app = app_of(lambda one: one.last, Settings(max_concurrent=2, max_waiting=20, read_timeout_seconds=30))
+    asked = list[int]()
+
+    async def large(number: int) -> int:
+        sent: list[Message] = []
+        count = 0
+
+        async def receive() -> Message:
+            nonlocal count
+            count += 1
+            asked.append(number)
+            await asyncio.sleep(0 if count < 3 else 60)
+            return {"type": "http.request", "body": b" " * (1 << 20), "more_body": True}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await app({"type": "http", "method": "POST", "path": "/scoring", "headers": []}, receive, send)
+        return int(sent[0]["status"])
+
+    tasks = [asyncio.create_task(large(number)) for number in range(5)]
+    await asyncio.sleep(1)
+    assert {number for number in asked if asked.count(number) > 2} == {0, 1}
+    assert (await post(app)).status == 200
+    assert await asyncio.gather(*tasks) == [408] * 5
+
+
 def test_websockets_are_not_spoken() -> None:
     with pytest.raises(RuntimeError, match="speaks HTTP"):
         talk("websocket", {}, Settings())
