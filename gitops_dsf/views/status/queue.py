@@ -130,18 +130,19 @@ def waiting_text(each: WaitingView) -> str:
 
 def draining_text(each: DrainView) -> str:
     """`eu-1 is drained (patch) until ...: 2 left (argocd/a, argocd/b)`."""
-    left = f"{each.count} left{_named(each.left, each.count)}" if each.count else "nobody is left"
+    named = _named(each.left, each.count)
+    left = f"{each.count} left{f' ({named})' if named else ''}" if each.count else "nobody is left"
     stays = max(each.stays_count, len(each.stays))
-    stays_text = f"; not paced, so {stays} stay{_named(each.stays, stays)}" if stays else ""
+    stays_text = f"; not paced, so they stay: {_named(each.stays, stays) or stays}" if stays else ""
     late = "; the end will not be met" if each.late else ""
     return f"{each.cluster} is drained ({each.maintenance}) until {each.until}: {left}{stays_text}{late}"
 
 
 def _named(names: Collection[str], count: int) -> str:
-    """The names of some of them; nothing where none is known."""
+    """The names of the first of them, and how many more there are; empty where none is known."""
     shown = list(names)[:MOST_SHOWN]
     more = f" and {count - len(shown)} more" if len(shown) < count else ""
-    return f" ({', '.join(shown)}{more})" if shown else ""
+    return f"{', '.join(shown)}{more}" if shown else ""
 
 
 class RefugeView(Struct, frozen=True, kw_only=True, rename={"target": "to"}):

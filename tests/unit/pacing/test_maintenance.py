@@ -191,7 +191,7 @@ def state(
 def test_who_is_left_and_who_stays() -> None:
     (drain,) = state(2, unpaced=1).drains
     assert drain == Drain(
-        "c1", "m0", NOW, 2000.0, first=2, count=2, left=("ns/0", "ns/1"), stays=("ns/other-0",)
+        "c1", "m0", NOW, 2000.0, first=2, count=2, left=("ns/0", "ns/1"), stays=("ns/other-0",), stays_count=1
     )
 
 

@@ -106,6 +106,23 @@ def test_who_is_left_on_a_cluster_that_is_drained() -> None:
     assert shown(objects, cluster="c2") is None
 
 
+def test_of_many_on_a_drained_cluster_a_few_are_named_and_all_are_counted() -> None:
+    """The ConfigMap names some of them, or none where it has no room."""
+    names = [f"argocd/{letter}" for letter in "abcdefg"]
+    some = drained("c1", until=SECONDS + 3600, count=150, left=names, stays=names, staysCount=120, late=False)
+    none = drained("c2", until=SECONDS + 3600, count=150, left=[], stays=[], staysCount=120, late=False)
+    moves = paced_moves({"moves": []}, {"waiting": [], "omitted": 4000}, {"drains": [some, none]})
+    found = shown([*hub()[:-1], moves])
+    assert found is not None
+    first = "argocd/a, argocd/b, argocd/c, argocd/d, argocd/e"
+    until, stay = "(patch) until 2026-06-01T13:00:00Z", f"not paced, so they stay: {first}"
+    assert list(queue_lines(found, everything=False)) == [
+        f"  c1 is drained {until}: 150 left ({first} and 145 more); {stay} and 115 more",
+        f"  c2 is drained {until}: 150 left; not paced, so they stay: 120",
+        "  and 4000 more that wait, with a smaller gain; there is no room to name them",
+    ]
+
+
 PLANNED = {
     "c1": [{"placement": "argocd/app-03", "to": "c2"}, {"placement": "argocd/app-11", "to": "c3"}],
     "c2": [{"placement": "argocd/app-20", "to": "c3"}],
