@@ -1,6 +1,6 @@
 """Checks the reconciler, clocks, and what is paced: moves, maintenance, and refuges of applications."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -121,14 +121,16 @@ def planned(facts: Facts) -> Iterator[Finding]:
     wanting = [item for item in facts.inputs.placements if _wants_refuge(item)]
     refuges = published_refuges(facts.inputs.snapshot.scores)
     decisions = decided(facts.inputs.snapshot.decisions)
-    count = 0
+    count, stuck, open_ones = 0, list[str](), list[str]()
     for item in wanting:
         clusters = decisions.get(item.key, ())
         if not clusters:
             continue
         count += 1
         if refuges.get(item.key) in {None, *clusters}:
-            yield _without(facts, item, clusters)
+            others = set(facts.overview.eligible.get(item.key, ())) - set(clusters)
+            (open_ones if others else stuck).append(item.key)
+    yield from _without(facts, stuck, open_ones)
     yield ok(f"{plural(count, 'application')} with a refuge" if count else "no refuges are planned")
 
 
@@ -140,11 +142,16 @@ def _wants_refuge(item: Placement) -> bool:
     return ranking is not None and ranking.refuges
 
 
-def _without(facts: Facts, item: Placement, clusters: Collection[str]) -> Finding:
-    what = f"{item.key} has no refuge"
-    others = set(facts.overview.eligible.get(item.key, ())) - set(clusters)
-    if not others:
-        fix = f"gitops-dsf status --placement {item.key}  # then widen its clusterSelector or clusterSets"
-        return warning(f"{what}: no cluster besides its own is eligible", fix)
-    fix = f"{facts.on_hub('logs', '-l', POD_LABEL)}  # it plans a refuge within a minute of a decision"
-    return warning(f"{what}: if its cluster fails, OCM chooses by the scores alone", fix)
+def _without(facts: Facts, stuck: Sequence[str], others: Sequence[str]) -> Iterator[Finding]:
+    """One finding for each cause, however many Placements have no refuge."""
+    if stuck:
+        have = "has" if len(stuck) == 1 else "have"
+        fix = f"gitops-dsf status --placement {stuck[0]}  # then widen its clusterSelector or clusterSets"
+        yield warning(f"{names_text(stuck)} {have} no refuge: no cluster besides its own is eligible", fix)
+    if others:
+        have = "has" if len(others) == 1 else "have"
+        fix = f"{facts.on_hub('logs', '-l', POD_LABEL)}  # it plans a refuge within a minute of a decision"
+        yield warning(
+            f"{names_text(others)} {have} no refuge: if its cluster fails, OCM chooses by the scores alone",
+            fix,
+        )

@@ -8,6 +8,7 @@ from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.hub.scores import DEAD, State
 from gitops_dsf.views.doctor.facts import Facts, Finding, error, ok, on_cluster, unknown, warning
 from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural
 
 
@@ -40,7 +41,8 @@ def scorers(facts: Facts) -> Iterator[Finding]:
     looked = sum(bool(view.scorer.health) for view in apis)
     without = f" ({len(views) - len(apis)} without a scoring API)" if len(apis) < len(views) else ""
     found = f"{plural(len(views), 'scorer')}{without}, {looked} of them probed by the reconciler"
-    yield ok(f"{found}, nothing wrong")
+    inactive = sum(view.scorer.health == "Inactive" for view in views)
+    yield ok(f"{found}, {f'{inactive} Inactive: see scores-fresh' if inactive else 'nothing wrong'}")
 
 
 def freshness(facts: Facts) -> Iterator[Finding]:
@@ -63,6 +65,14 @@ def freshness(facts: Facts) -> Iterator[Finding]:
         if view.scorer.on_hub:
             on_hub += _on_hub(facts, view.scorer.name, {"expired": dead, "missing": absent})
             continue
+        if _is_nowhere(facts, view, [*dead, *absent]):
+            what = f"{view.scorer.name} has no score on any of {plural(len(view.expected), 'cluster')}"
+            why = "the agents there publish other scores"
+            fix = facts.on_hub("describe", "dynamicscorer", view.scorer.name)
+            yield warning(
+                f"{what}, and counts as 0 everywhere, although {why}", f"{fix}  # then its query or its API"
+            )
+            continue
         expected.update(view.expected)
         for cluster in dead:
             stale[cluster].append(view.scorer.name)
@@ -80,6 +90,17 @@ def freshness(facts: Facts) -> Iterator[Finding]:
             "gitops-dsf doctor  # again in a few minutes",
         )
     yield ok(f"{_scores_on(there)}, all there and valid" if there else "no cluster should have a score")
+
+
+def _is_nowhere(facts: Facts, view: ScorerView, lacking: Sequence[str]) -> bool:
+    """Whether the scorer itself is the cause: its score is missing everywhere, and others are there."""
+    if len(view.expected) < 2 or not view.expected <= set(lacking):
+        return False
+    for other in facts.overview.scorers:
+        dead = {name for state in DEAD for name in other.unusual.get(state, ())}
+        if other is not view and (view.expected & other.expected).intersection(other.published) - dead:
+            return True
+    return False
 
 
 def _scores_on(clusters: Sequence[str]) -> str:

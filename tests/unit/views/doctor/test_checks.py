@@ -436,6 +436,37 @@ def test_a_version_in_a_label_is_one() -> None:
     assert (found.state, found.message) == ("ok", "OCM 1.2.1")
 
 
+def test_a_scorer_without_a_score_anywhere_is_one_finding() -> None:
+    """Not one for each cluster: the agents are there, so the scorer is the cause."""
+    kept = [item for item in fleet() if item["metadata"]["name"] != "mem" or item["kind"] == "DynamicScorer"]
+    told = (
+        "mem has no score on any of 3 clusters, and counts as 0 everywhere, although the agents there publish"
+    )
+    assert [(item.state, item.message) for item in run("scores-fresh", hub(*kept)())] == [
+        ("warning", f"{told} other scores")
+    ]
+    down = [item for item in fleet() if item["kind"] != "AddOnPlacementScore"]
+    [found] = run("scores-fresh", hub(*down)())
+    assert "has no score on any" not in found.message, "all agents are down"
+
+
+def test_inactive_scorers_are_not_nothing_wrong() -> None:
+    [found] = run("scorers", hub(*without("DynamicScorer", query_scorer(), scorer("mem")))())
+    assert found.message.endswith(", 1 Inactive: see scores-fresh")
+
+
+def test_placements_without_a_refuge_are_one_finding_for_each_cause() -> None:
+    names = [f"app-{number}" for number in range(10)]
+    placed = [item for name in names for item in (with_refuges(name, "cpu"), decision(name, "cluster1"))]
+    scores = [score("cluster1", "cpu", 50), score("cluster2", "cpu", 50)]
+    found = hub(*joined("cluster1", "cluster2"), *scores, global_set(), binding(), scorer("cpu"), *placed)
+    [told] = run("refuges", found())
+    assert told.message == (
+        "argocd/app-0, argocd/app-1, argocd/app-2, argocd/app-3, argocd/app-4 and 5 more have no refuge:"
+        " if its cluster fails, OCM chooses by the scores alone"
+    )
+
+
 def test_only_paced_placements_are_counted_as_such() -> None:
     """An absent annotation reads as an empty text."""
     placements = [paced(placement("web", "cpu")), paced(placement("api", "cpu")), placement("other", "cpu")]
@@ -745,6 +776,7 @@ def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> Non
     names = [f"c{number:02}" for number in range(12)]
     scorers = [f"s{number:02}" for number in range(12)]
     scores = [score(name, one, 5) for at, name in enumerate(names) for one in scorers[at + 1 :]]
+    scores.append(score("c11", "s00", 5))  # else s00 had no score anywhere, which is told once
     found = run("scores-fresh", facts(hub=[*joined(*names), *map(scorer, scorers), *scores, masks()]))
     assert [finding.count for finding in found] == [1] * 10 + [2]
     assert (found[-1].message, found[-1].subjects) == ("2 more such findings", ("c10", "c11"))
