@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from dsf_wire.scoring import ScorerConfig
+from dsf_wire.scoring import ScorerConfig, without_nulls
 from dsf_wire.text import printable
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, origin
@@ -35,7 +35,7 @@ class ConfigError(ValueError):
 def read_config(data: object, *, where: str) -> Config:
     """The fields that are set in data, which `where` names. Raises ConfigError, also for unprintable text."""
     try:
-        found = filled(msgspec.to_builtins(msgspec.convert(data, ScorerConfig)))
+        found = filled(msgspec.to_builtins(msgspec.convert(without_nulls(data), ScorerConfig)))
     except msgspec.ValidationError as error:
         msg = f"{where} has another shape: {printable(error, most=120)}; the schema is {SCHEMA}"
         raise ConfigError(msg) from error

@@ -30,7 +30,7 @@ class Settings:
     max_series: int = 200_000
     """Most series in one request."""
     max_concurrent: int = 4
-    """Requests that are read and scored at once: a limit for memory and threads."""
+    """Requests that are scored at once, and those above 1 MiB that are read: limits memory and threads."""
     max_waiting: int = 64
     """Requests that may wait. Others are answered 503 with Retry-After."""
     timeout_seconds: float = 25.0

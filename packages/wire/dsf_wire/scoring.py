@@ -1,5 +1,7 @@
 """Types of the scoring API: the response, and the /config page."""
 
+from typing import Any, Final
+
 import msgspec
 
 
@@ -55,3 +57,14 @@ class ScorerConfig(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     source: ConfigSource = msgspec.field(default_factory=ConfigSource)
     scoring: ConfigScoring = msgspec.field(default_factory=ConfigScoring)
+
+
+_CONFIG_LEVELS: Final = 4
+"""Levels of objects in a /config page."""
+
+
+def without_nulls(data: Any, levels: int = _CONFIG_LEVELS) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A /config page without the fields that are null: FastAPI writes absent optional fields so."""
+    if not isinstance(data, dict) or levels == 0:
+        return data
+    return {key: without_nulls(value, levels - 1) for key, value in data.items() if value is not None}

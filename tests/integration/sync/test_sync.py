@@ -100,6 +100,20 @@ def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: PageSe
     assert cpu.files() == before
 
 
+def test_null_is_absent(repository: Repository, server: PageServer) -> None:
+    """FastAPI writes the optional fields of its models as null."""
+    params = {"query": None, "range": None, "step": None}
+    source = {"type": "None", "host": None, "path": None, "params": params}
+    scoring = {"host": None, "path": None, "params": {"name": "cpu", "interval": 30}}
+    server.pages["/config"] = says(name="cpu", description=None, source=source, scoring=scoring)
+    repository.scorer("cpu", f"{server.url}/config")
+    assert repository.sync() == 0
+    said = repository.said("cpu")
+    assert said["scoring"] == {"params": {"name": "cpu", "interval": 30}}
+    server.pages["/config"] = says(name="cpu", source=None, scoring=scoring)
+    assert repository.sync() == 0
+
+
 def test_check_says_field_by_field_what_differs_and_writes_nothing(
     cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

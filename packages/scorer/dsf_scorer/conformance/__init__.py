@@ -14,7 +14,7 @@ from dsf_scorer.definition import DEFAULT_PATH, check_definition
 from dsf_scorer.errors import DefinitionError, UsageError
 from dsf_wire import query
 from dsf_wire.scorename import sanitise
-from dsf_wire.scoring import ConfigScoring, ScorerConfig
+from dsf_wire.scoring import ConfigScoring, ScorerConfig, without_nulls
 
 SOURCE_TYPES: Final = ("Prometheus", "None")
 JudgeQuery = Callable[[str], list[tuple[int, str, bool]]]
@@ -47,7 +47,7 @@ def config_page(
         message = f"{target.config_url} answers {reply.status}{reply.excerpt}"
         return None, [Finding("config", ERROR, message, hint)]
     try:
-        plain = msgspec.json.decode(reply.body)
+        plain = without_nulls(msgspec.json.decode(reply.body))
         page = msgspec.convert(plain, ScorerConfig)
     except msgspec.ValidationError as problem:
         hint = (
