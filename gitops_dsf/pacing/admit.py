@@ -27,6 +27,8 @@ class Reason(StrEnum):
     """A maintenance forbids it."""
     REFUSED = "Refused"
     """The hub refuses to write what would carry the move out."""
+    UNSETTLED = "Unsettled"
+    """A decision that names the target keeps changing, so nobody knows what arrives there."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +50,8 @@ class Situation:
     """The hub with a taint that forbids the clusters to be left; None while none is drained."""
     leaving: frozenset[str] = frozenset()
     """Clusters that are drained."""
+    unsettled: frozenset[str] = frozenset()
+    """Clusters that are named by decisions that keep changing. No move goes there."""
     only: Collection[str] | None = None
     """The Placements (namespace/name) that may move; None means all."""
     pace_time: float | None = None
@@ -176,6 +180,9 @@ class _Round:
                 return Waiting(wish=wish, reason=Reason.FROZEN, message=situation.frozen[name])
             if name in situation.refused:
                 return Waiting(wish=wish, reason=Reason.REFUSED, message=situation.refused[name])
+        if wish.target in situation.unsettled:
+            message = f"a decision that names {wish.target} keeps changing"
+            return Waiting(wish=wish, reason=Reason.UNSETTLED, message=message)
         if self._is_full():
             message = f"{plural(self._under_way(), 'move')} under way"
             return Waiting(wish=wish, reason=Reason.CONCURRENT, message=message)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
@@ -21,12 +22,22 @@ from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.moves.rules import is_good
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
-from gitops_dsf.reconciler.pacing.situation import Inputs, RefugePlanner, SituationReader, situation_of
+from gitops_dsf.reconciler.pacing.situation import (
+    Inputs,
+    RefugePlanner,
+    SituationReader,
+    holds_until,
+    situation_of,
+)
 from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.repository.model.reconciler import Pace
 
 PAUSE_SECONDS: Final = 1.0
 """Shortest time between two looks."""
+PATIENCE_SECONDS: Final = 60.0
+"""All moves wait for decisions that change, for so long. After it only those to the clusters that such a
+decision names, because one Placement whose decision changes every few seconds must not stop all others.
+"""
 TIMEOUT_SECONDS: Final = 1800.0
 """An arrival that nobody admitted and whose copy does not become healthy counts as ended after this time."""
 
@@ -58,6 +69,12 @@ class PaceController:
         """
         self._waiting_since: float | None = None
         shared.metrics.paced_moves_waiting_seconds.set_function(self._waiting_seconds)
+        self._holds_until = 0.0
+        """When time alone changes the last admission, in seconds since 1970."""
+        self._changing_since: float | None = None
+        """Since when there has always been a decision that changes."""
+        self._changing: dict[str, frozenset[str]] = {}
+        """The clusters that such decisions have named meanwhile, by Placement."""
         view = shared.view
         self._informers = (view.placements, view.decisions, view.clusters, view.scores)
         for informer in (view.placements, view.clusters, view.applications, view.sets):
@@ -110,11 +127,12 @@ class PaceController:
         ledger = ledger.pruned(self._pace, settle=settle, now=now)
         effect, maintenance = self._maintenance(paced, before.maintenance, now)
         inputs = await self._reader.read(paced, decided, now=now, maintenance=effect, refused=refused)
-        if unsettled or ledger.omitted:
+        if unsettled is None or ledger.omitted:
             # Nobody can count what was left out of the ledger. And before a decision has settled, OCM may
             # have sent something to the cluster that is best now, and the ledger does not say so yet.
             admission = Admission(moves=(), waiting=() if self._last is None else self._last[2].waiting)
         else:
+            inputs = replace(inputs, unsettled=unsettled)
             admission = await self._admission(inputs, ledger, self._pace, now)
         ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
@@ -184,27 +202,48 @@ class PaceController:
         if self._last is not None and self._last[:2] == (inputs, ledger):
             admission = self._last[2]
             due = min((each.until for each in admission.waiting if each.until is not None), default=None)
-            if not admission.moves and (due is None or now < due):
+            if not admission.moves and (due is None or now < due) and now <= self._holds_until:
                 return admission
-        found = await asyncio.to_thread(
-            lambda: admit(situation_of(inputs, ledger=ledger, pace=pace, now=now))
+        found, self._holds_until = await asyncio.to_thread(
+            lambda: (
+                admit(situation_of(inputs, ledger=ledger, pace=pace, now=now)),
+                holds_until(inputs, now=now),
+            )
         )
         self._last = inputs.without_scores(), ledger, found
         return found
 
-    def _decided(self, paced: Mapping[str, Paced]) -> tuple[dict[str, frozenset[str]], bool]:
-        """The complete decisions that have not changed for a while, and whether others have."""
-        now, found, unsettled = self._clock(), dict[str, frozenset[str]](), False
+    def _unsettled(self, changing: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
+        """The clusters that no move may go to, because a decision that keeps changing names them; None while
+        no move may begin at all.
+        """
+        if not changing:
+            self._changing_since, self._changing = None, {}
+            return frozenset()
+        now = self._clock()
+        if self._changing_since is None:
+            self._changing_since = now
+        none = frozenset[str]()
+        self._changing = {key: self._changing.get(key, none) | named for key, named in changing.items()}
+        if now < self._changing_since + PATIENCE_SECONDS:
+            return None
+        return none.union(*self._changing.values())
+
+    def _decided(self, paced: Mapping[str, Paced]) -> tuple[dict[str, frozenset[str]], frozenset[str] | None]:
+        """The complete decisions that have not changed for a while, and what follows from those that have
+        (see _unsettled).
+        """
+        now, found, changing = self._clock(), dict[str, frozenset[str]](), dict[str, frozenset[str]]()
         for key, item in paced.items():
             decision = self._decisions.get(key.partition("/")[2])
             wanted = item.placement.spec.number_of_clusters
             if decision is None:
                 continue
             if now < decision.since + DEBOUNCE_SECONDS:
-                unsettled = True
+                changing[key] = decision.clusters
             elif decision.clusters and len(decision.clusters) <= (wanted or 0):
                 found[key] = decision.clusters
-        return found, unsettled
+        return found, self._unsettled(changing)
 
     def _finished(self, move: Move, now: float) -> bool:
         """Whether the new copy is healthy and the old one is gone, for every ApplicationSet that follows."""

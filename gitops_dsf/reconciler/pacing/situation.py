@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
+from gitops_dsf.simulator.filters import fits, tolerated_until
 
 POLL_SECONDS: Final = 30.0
 """Between two lists of ManagedClusterSets and bindings."""
@@ -49,6 +51,8 @@ class Inputs:
     """Why a cluster or a Placement gets no items of moves. Such a cluster is cordoned here, so that what
     would go there goes elsewhere.
     """
+    unsettled: frozenset[str] = frozenset()
+    """Clusters that decisions name which keep changing."""
 
     def without_scores(self) -> "Inputs":
         """To compare later inputs with: after a new list, the scores before it would stay in memory."""
@@ -131,9 +135,33 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         now=datetime.fromtimestamp(now, UTC),
         frozen=said.frozen,
         refused=inputs.refused,
+        unsettled=inputs.unsettled,
         drained=without_drained(state, said),
         leaving=frozenset(said.drained),
     )
+
+
+def holds_until(inputs: Inputs, *, now: float) -> float:
+    """Until when the wishes of these inputs are the same, in seconds since 1970, unless something is written:
+    then a score expires, or a toleration runs out. Infinite if nothing does. Pure, and slow for large fleets.
+    """
+    moment = datetime.fromtimestamp(now, UTC)
+    ends = [
+        score.valid_until
+        for column in inputs.scores.values()
+        # Copied, because the informer changes it meanwhile. Copying a dict is atomic in CPython.
+        for score in dict(column).values()
+        if score.valid_until is not None and score.valid_until >= moment
+    ]
+    taints = {taint for cluster in inputs.clusters.values() for taint in cluster.taints}
+    tolerations = {each for item in inputs.paced.values() for each in item.placement.spec.tolerations or ()}
+    ends += [
+        tolerated_until(taint, toleration.toleration_seconds)
+        for taint in taints
+        for toleration in tolerations
+        if toleration.toleration_seconds is not None and fits(taint, toleration)
+    ]
+    return min((end.timestamp() for end in ends if end >= moment), default=math.inf)
 
 
 class RefugePlanner:

@@ -3,9 +3,11 @@ dies or is frozen when, and every move that began comes to its end.
 """
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
+from collections.abc import AsyncIterator
 from itertools import cycle, pairwise
 from pathlib import Path
 
@@ -25,7 +27,7 @@ from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
 from tests.support.agent.http import Reply, Seen
 from tests.support.apiserver import failure
-from tests.support.hubobjects import HUB, NOW
+from tests.support.hubobjects import ARGOCD, HUB, NOW
 from tests.support.laws import every, examples
 from tests.support.pages import blocks
 from tests.support.virtual_time import wall
@@ -393,3 +395,90 @@ async def test_a_conflict_about_the_ledger_is_counted_and_tried_again(
             assert replica.metric("conflicts_total", resource="configmaps") == 3
     assert caplog.text.count("another writer was faster; it is read again: PUT ") == 3
     assert hub.broken == []
+
+
+@contextlib.asynccontextmanager
+async def flapping(hub: PaceHub) -> AsyncIterator[None]:
+    """A paced Placement whose decision changes every three seconds, between c3 and c4."""
+    with hub.nobody_decides():
+        hub.place("flapper", "c3")
+
+    async def flap() -> None:
+        while True:
+            for cluster in ("c4", "c3"):
+                await asyncio.sleep(3)
+                hub.decide("flapper", cluster)
+
+    task = asyncio.create_task(flap())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_one_decision_that_keeps_changing_does_not_hold_up_the_others() -> None:
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 40, "c2": 62, "c3": 20, "c4": 20}, count=1, on="c1")
+        async with leading(hub), flapping(hub):
+            await asyncio.sleep(30)
+            assert hub.admitted() == [], "it may be a change of many decisions that is under way"
+            await asyncio.sleep(90)
+            assert [each for each in hub.moved if each[0] == "app-0"] == [("app-0", "c1", "c2")]
+
+
+async def test_no_move_goes_to_a_cluster_that_a_changing_decision_names() -> None:
+    """What the flapping one leaves there, no score has measured, and the ledger does not know it."""
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 40, "c2": 20, "c3": 70, "c4": 20}, count=1, on="c1")
+        async with leading(hub) as replica:
+            async with flapping(hub):
+                await asyncio.sleep(300)
+                assert hub.admitted() == []
+                assert replica.metric("paced_moves_waiting", reason="Unsettled") == 1
+            await in_time(lambda: any(each[0] == "app-0" for each in hub.moved), what="it has settled")
+            assert ("app-0", "c1", "c3") in hub.moved
+
+
+async def test_a_score_that_expires_is_a_reason_to_move_although_nothing_is_written() -> None:
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 90, "c2": 60}, count=1, on="c1")
+        with hub.nobody_decides():
+            until = timestamp_of(wall() + 300)
+            status = {"scores": [{"name": "free", "value": 90}], "validUntil": until}
+            hub.put("addonplacementscores", "free", namespace="c1", kind="AddOnPlacementScore", status=status)
+        async with leading(hub):
+            await asyncio.sleep(290)
+            assert hub.admitted() == []
+            await asyncio.sleep(60)
+            assert [each.target for each in hub.admitted()] == ["c2"]
+
+
+async def test_a_toleration_that_runs_out_is_a_reason_to_move_although_nothing_is_written() -> None:
+    """For a move to the cluster that is best now: the one that was the best has a taint."""
+    async with PaceHub() as hub:
+        herd(hub, {"c1": 40, "c2": 60, "c3": 90}, count=1, on="c1")
+        hub.objects.pop(("managedclusters", "", "c3"))
+        with hub.nobody_decides():
+            added = timestamp_of(wall())
+            taint = {"key": "works", "effect": "NoSelect", "timeAdded": added}
+            hub.cluster("c3", 90, taints=[taint])
+            item = hub.get("placements", "app-0", namespace=ARGOCD)
+            assert item is not None
+            tolerations = [{"key": "works", "operator": "Exists", "tolerationSeconds": 300}]
+            item["spec"]["tolerations"] = tolerations
+            # The way to c3 is not free, and that to c2 is not asked for before the toleration has run out.
+            hub.maintain(
+                {
+                    "name": "freeze",
+                    "action": "Freeze",
+                    "clusters": ["c3"],
+                    "start": timestamp_of(wall() - 60),
+                    "end": timestamp_of(wall() + 3600),
+                }
+            )
+        async with leading(hub):
+            await asyncio.sleep(280)
+            assert hub.admitted() == []
+            await asyncio.sleep(60)
+            assert [each.target for each in hub.admitted()] == ["c2"]
