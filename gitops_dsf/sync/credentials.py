@@ -101,6 +101,14 @@ class Credentials:
         self._folder, self._tokens, self._ask = folder, tokens, ask
         self._contexts: dict[tuple[KeyRef | None, CertificateSecret | None], tuple[str, ssl.SSLContext]] = {}
 
+    def keep_only(self, auths: Collection[Auth]) -> None:
+        """Forgets what none of these needs: Secrets of removed scorers must not stay in memory."""
+        contexts = {(auth.ca_config_map_ref, auth.client_certificate_secret_ref) for auth in auths}
+        clients = {auth.oauth2 for auth in auths if auth.oauth2 is not None}
+        contexts |= {(oauth2.ca_config_map_ref, None) for oauth2 in clients}
+        self._contexts = {key: context for key, context in self._contexts.items() if key in contexts}
+        self._tokens.keep_only(clients)
+
     async def shown(self, request: Request, *, refused: str = "") -> Shown:
         """`refused` is a token that got 401. What is missing is left out: the page may be public."""
         auth = request.auth

@@ -10,7 +10,7 @@ import math
 import ssl
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -51,6 +51,24 @@ class Auth:
     basic: summary.BasicAuth | None = None
     headers: tuple[summary.Header, ...] = ()
     certificate: ClientCertificate | None = None
+
+    @property
+    def objects(self) -> frozenset[tuple[str, str]]:
+        """The kind and name of each object that is read for it."""
+        secrets = {self.secret_name, *(each.secret_ref.name for each in self.headers if each.secret_ref)}
+        maps = {self.ca.name} if self.ca is not None else set[str]()
+        if self.basic is not None:
+            secrets.add(self.basic.name)
+        if self.certificate is not None:
+            secrets.add(self.certificate.name)
+        if self.oauth2 is not None:
+            secrets.add(self.oauth2.client_secret_ref.name)
+            maps |= (
+                {self.oauth2.ca_config_map_ref.name} if self.oauth2.ca_config_map_ref is not None else set()
+            )
+        return frozenset(
+            {("Secret", name) for name in secrets if name} | {("ConfigMap", name) for name in maps}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +179,8 @@ class Credentials:
     token_file: Path
     ask: AskTokenServer
     wall: Callable[[], float] = time.time
+    forgotten: Callable[[ssl.SSLContext], None] = lambda _context: None
+    """Called with a TLS context that nobody needs any more, to close its connections."""
     _tokens: AccessTokens = field(init=False, default_factory=AccessTokens)
     _kept: dict[tuple[str, str], _Kept] = field(init=False, default_factory=dict)
     _locks: dict[tuple[str, str], asyncio.Lock] = field(init=False, default_factory=dict)
@@ -170,6 +190,21 @@ class Credentials:
     )
     _ends: dict[ClientCertificate, float] = field(init=False, default_factory=dict)
     """When client certificates expire (Unix time)."""
+
+    def keep_only(self, auths: Collection[Auth]) -> None:
+        """Forgets what none of these endpoints needs: Secrets of removed scorers must not stay in memory."""
+        objects = {place for auth in auths for place in auth.objects}
+        contexts = {(auth.ca, auth.certificate) for auth in auths}
+        contexts |= {(auth.oauth2.ca_config_map_ref, None) for auth in auths if auth.oauth2 is not None}
+        self._kept = {place: kept for place, kept in self._kept.items() if place in objects}
+        self._locks = {
+            place: lock for place, lock in self._locks.items() if place in objects or lock.locked()
+        }
+        for key in self._contexts.keys() - contexts:
+            self.forgotten(self._contexts.pop(key)[1])
+        certificates = {auth.certificate for auth in auths}
+        self._ends = {key: end for key, end in self._ends.items() if key in certificates}
+        self._tokens.keep_only({auth.oauth2 for auth in auths if auth.oauth2 is not None})
 
     async def sent(self, auth: Auth, *, refused: Sent | None = None) -> Sent:
         """What is added to each request. ``refused`` got 401: secrets are read again. Raises AgentError."""

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from pathlib import Path
 
@@ -57,6 +57,7 @@ class Adapters:
             token_file=settings.token_file,
             ask=token_server(self.transport),
             wall=wall,
+            forgotten=self.transport.forget,
         )
         self.cluster = Cluster(server=self.spoke, wait_seconds=settings.limits.total_seconds)
         self.fleet = Fleet(own=own)
@@ -96,6 +97,12 @@ class Adapters:
         """Takes the clusters of a configuration of the hub scorer."""
         if snapshot.clusters is not None:
             self.fleet.set(snapshot.clusters)
+
+    def keep_credentials(self, scorers: Iterable[Summary]) -> None:
+        """Forgets the credentials of all other scorers."""
+        self.credentials.keep_only(
+            {auth for scorer in scorers for auth in (source_auth(scorer), scoring_auth(scorer))}
+        )
 
     async def close(self) -> None:
         await self.cluster.close()

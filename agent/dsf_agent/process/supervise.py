@@ -144,6 +144,7 @@ class Agent:
             wanted = [scorer for scorer in snapshot.scorers if scorer.score_name not in suspended]
             await self._adapters.cluster.follow(wanted)
             await self._scheduler.apply(wanted)
+            self._adapters.keep_credentials(wanted)
             for state, count in (
                 ("running", len(wanted)),
                 ("suspended", len(snapshot.scorers) - len(wanted)),

@@ -179,6 +179,8 @@ class Prober:
             await asyncio.sleep(0)  # checking a long query takes time
         if only is None:
             self._metrics.probe_round_seconds.set(monotonic() - began)
+        pages = (health_page(item, self._allowed) for item in scorers.values())
+        self._fetcher.credentials.keep_only({page.auth for page in pages if page.auth is not None})
         for gone in self.health.keys() - scorers.keys():
             del self.health[gone], self._probed[gone]
             self._config.pop(gone, None)

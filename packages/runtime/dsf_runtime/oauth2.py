@@ -6,7 +6,7 @@ import asyncio
 import base64
 import logging
 import math
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol, Self
 from urllib.parse import quote_plus, urlencode
@@ -148,6 +148,10 @@ class AccessTokens:
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, _Kept] = {}
+
+    def keep_only(self, keys: Collection[Hashable]) -> None:
+        """Forgets the tokens and secrets of all other clients. One whose request is under way stays."""
+        self._kept = {key: kept for key, kept in self._kept.items() if key in keys or kept.lock.locked()}
 
     async def get(self, key: Hashable, client: Client, *, ask: Ask, refused: str = "") -> str:
         """The token that is kept for ``key``, or a new one. ``refused``: one that a server refused.

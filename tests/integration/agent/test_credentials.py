@@ -320,3 +320,23 @@ async def _counted(agent: RunningAgent, reason: str) -> dict[str, float]:
 def common_name(seen: Seen) -> str:
     subject = dict(pair[0] for pair in (seen.peer_certificate or {})["subject"])
     return str(subject["commonName"])
+
+
+async def test_the_secret_of_a_removed_scorer_does_not_stay_in_memory(place: Place) -> None:
+    spoke = ScoreHub()
+    spoke.secret("scoring-token", token="first-s3cret")
+    spoke.secret("other-token", token="other-s3cret")
+    async with spoke as api_server, HttpFake(Guard("first-s3cret", "other-s3cret")) as scoring:
+        cpu = entry("cpu", scoring=scoring.url, scoringInterval=1, **NAMED)
+        other = {**NAMED, "scoringEndpointAuthName": "other-token"}
+        mem = entry("mem", scoring=scoring.url, scoringInterval=1, **other)
+        place.put(cpu, mem)
+        async with place.agent(spoke=api_server) as agent:
+            await until(lambda: place.items("cpu") and place.items("mem"), what="both published")
+            kept = agent.agent._adapters.credentials
+            place.put(cpu)
+            await until(lambda: ("Secret", "other-token") not in kept._kept, what="it is forgotten")
+            assert set(kept._kept) == {("Secret", "scoring-token")}
+            calls, reads = len(scoring.seen), len(api_server.seen)
+            await until(lambda: len(scoring.seen) >= calls + 3, what="the other one goes on")
+            assert len(api_server.seen) == reads, "with the token that is kept"

@@ -386,3 +386,26 @@ async def test_a_certificate_is_said_to_be_expired_from_its_end_on(tmp_path: Pat
         r"the client certificate in Secret 'pair' expired on \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC",
         kept.expired(PAIR),
     )
+
+
+async def test_what_no_endpoint_needs_any_more_is_forgotten() -> None:
+    """A Secret of a removed scorer does not stay in memory, and is read again if it is needed again."""
+    authority = Authority()
+    api = Api(token="token-1", ca=authority.pem, login={"u": "user", "p": "password"})
+    closed: list[ssl.SSLContext] = []
+    kept = credentials(api)
+    kept.forgotten = closed.append
+    await kept.sent(TOKEN)
+    await kept.sent(LOGIN)
+    trust = await kept.trust(CA)
+    assert api.reads == 3
+    kept.keep_only([TOKEN, CA])
+    assert set(kept._kept) == set(kept._locks) == {("Secret", "s"), ("ConfigMap", "cas")}
+    await kept.sent(TOKEN)
+    assert await kept.trust(CA) is trust
+    assert (api.reads, closed) == (3, []), "what is needed stays"
+    await kept.sent(LOGIN)
+    assert api.reads == 4
+    kept.keep_only([])
+    assert closed == [trust]
+    assert (kept._kept, kept._locks, kept._contexts, kept._ends) == ({}, {}, {}, {})

@@ -204,3 +204,21 @@ async def test_a_server_that_quotes_the_secret_is_told_without_it(caplog: pytest
     everything = f"{caught.value} {caplog.text} {client!r}"
     assert "s3cret" not in everything
     assert encoded[:8] not in everything
+
+
+async def test_the_tokens_of_clients_that_nobody_needs_are_forgotten() -> None:
+    server = Server()
+    assert await server.get() == "token-1"
+    server.tokens.keep_only(["key"])
+    assert await server.get() == "token-1"
+    server.tokens.keep_only([])
+    assert server.tokens._kept == {}
+    assert await server.get() == "token-2"
+
+
+async def test_a_client_whose_request_is_under_way_is_not_forgotten() -> None:
+    server = Server()
+    first = asyncio.create_task(server.get())
+    await asyncio.sleep(0)
+    server.tokens.keep_only([])
+    assert await asyncio.gather(first, server.get()) == ["token-1", "token-1"]
