@@ -186,6 +186,7 @@ async def pruned(hub: Hub, *clusters: FleetCluster) -> None:
     )
     pruner = Pruner(
         store_of=partial(Store, hub),  # type: ignore[arg-type]
+        under_way=frozenset[tuple[str, str]],
         wall=lambda: 7.0,
         own="",
         metrics=Metrics(cluster="hub"),
