@@ -28,6 +28,8 @@ TOKEN: Final = "good"
 HANG: Final[Object] = {"type": "HANG"}
 """Of a watch: nothing more is said."""
 SCORES: Final = "addonplacementscores"
+BOOKMARK_SECONDS: Final = 60.0
+"""As kube-apiserver, about (staging/src/k8s.io/apiserver/pkg/storage/cacher/cacher.go, v0.37.2)."""
 SET_BY_SERVER: Final = ("uid", "resourceVersion")
 APPLY: Final = "application/apply-patch+yaml"
 QUALIFIED: Final = {"metrics.k8s.io"}
@@ -357,11 +359,22 @@ class ApiServer(HttpFake):
 
     async def _changes(self, watch: _Watch) -> AsyncIterator[bytes]:
         try:
-            while piece := await watch.pieces.get():
+            while (piece := await self._next_piece(watch)) != b"":
                 yield piece
             yield chunk(b"")
         finally:
             self._watching.remove(watch)
+
+    async def _next_piece(self, watch: _Watch) -> bytes:
+        """The next event, or a bookmark after a minute without one. A client takes a longer silence for a
+        broken connection.
+        """
+        try:
+            async with asyncio.timeout(BOOKMARK_SECONDS):
+                return await watch.pieces.get()
+        except TimeoutError:
+            metadata = {"resourceVersion": str(self.version)}
+            return chunk(_line({"type": "BOOKMARK", "object": {"metadata": metadata}}))
 
     def _object(self, target: Target, seen: Seen) -> Reply:
         """Reads or writes one object."""

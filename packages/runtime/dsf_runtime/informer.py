@@ -97,8 +97,10 @@ class Informer(Generic[T]):
     resync_seconds: float = RESYNC_SECONDS
     gather_seconds: float = 0.0
     """How long events of the watch may wait for others. Reading many at once needs less CPU."""
-    on_bug: Callable[[], None] = lambda: None
-    """Called when a listener raised an exception, to count it."""
+    on_bug: Callable[[], None] | None = None
+    """Called when a listener raised an exception, to count it. Without it the exception ends ``run``: it is
+    for listeners that copy what they hear, whose copies would be wrong from then on.
+    """
     _unreadable: dict[str, str] = field(init=False, default_factory=dict)
     """Error messages by key."""
     _listeners: list[Callable[[str, T | None, T | None], None]] = field(init=False, default_factory=list)
@@ -257,6 +259,8 @@ class Informer(Generic[T]):
             try:
                 listener(key, before, item)
             except Exception:
+                if self.on_bug is None:
+                    raise
                 # A bug in one listener must neither end the watch, which would cost a new list, nor hide the
                 # change from the others.
                 LOG.exception("a listener of %s failed because of a bug, for %s", self.resource, key)

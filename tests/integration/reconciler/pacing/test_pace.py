@@ -346,7 +346,7 @@ async def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
 
 WRITTEN = Pace(concurrent=2, arrivals_per_cluster=1, settle_seconds=600, cooldown_seconds=3600)
 PAGE = Path(__file__).parents[4] / "docs/decisions/paced-moves.md"
-MOMENTS = (30, 300, 650, 1300)
+MOMENTS = (30, 300, 640, 1300)
 """Seconds after the scores have changed."""
 
 
