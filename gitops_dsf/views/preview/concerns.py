@@ -133,7 +133,7 @@ def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
     if changed:
         yield (
             f"{names_text(sorted(changed))} in rendered/argocd, which people apply: run gitops-dsf install"
-            " after the merge; until then Argo CD refuses what its AppProjects do not allow"
+            " after the merge; until then the hub refuses what the old ones do not allow"
         )
     if gone := before.keys() - after.keys():
         yield (

@@ -19,7 +19,7 @@ def test_a_new_namespace_of_a_placement_needs_the_project_first(fleet: GitFleet,
     (line,) = said(run.shown(fleet))
     assert line == (
         "- AppProject gitops-dsf in rendered/argocd, which people apply: run gitops-dsf install after"
-        " the merge; until then Argo CD refuses what its AppProjects do not allow"
+        " the merge; until then the hub refuses what the old ones do not allow"
     )
     fleet.commit("train")
     fleet.write("apps/more.yaml", placement("more", namespace="kueue-system"))
@@ -30,9 +30,12 @@ def test_an_application_that_goes_is_named(fleet: GitFleet, run: Run) -> None:
     fleet.write("gitops-dsf.yaml", settings(output={"shards": 2}))
     fleet.commit("two shards")
     fleet.write("gitops-dsf.yaml", settings())
-    (line,) = said(run.shown(fleet))
-    gone = "- rendered/argocd no longer has Application gitops-dsf-works-01"
-    assert line == f"{gone}, which Argo CD leaves on the hub: delete it there"
+    changed, gone = said(run.shown(fleet))
+    assert changed.startswith("- ValidatingAdmissionPolicy gitops-dsf-applications in rendered/argocd, ")
+    assert gone == (
+        "- rendered/argocd no longer has Application gitops-dsf-works-01,"
+        " which Argo CD leaves on the hub: delete it there"
+    )
 
 
 FREE = {"query": "cpu_available_ratio", "range": 600, "step": 60}
