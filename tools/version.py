@@ -82,6 +82,7 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
     yield re.compile(rf"{project}(-[a-z]+)*(\[[a-z,-]+\])?=={number}")
     yield re.compile(rf"gitops_dsf(_[a-z]+)*-{number}(?=-py3-none-any\.whl)")
     yield re.compile(rf"{project}(-[a-z]+)+:(?P<version>{re.escape(old)})(?!\.?\w)")
+    yield re.compile(rf"this {project} is {number}")
     name = path.rpartition("/")[2]
     if name == "__init__.py" or (name == "pyproject.toml" and (root / path).parent in members(root)):
         yield re.compile(rf'^(__version__|version) = "{number}', re.MULTILINE)

@@ -34,8 +34,8 @@ from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.plan import build
 from gitops_dsf.render import limits
-from gitops_dsf.repository.load import discover as discover_files
 from gitops_dsf.repository.load import load_text
+from gitops_dsf.repository.load.discover import discover as discover_files
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 from gitops_dsf.repository.model.score_test import Time, expand
 from gitops_dsf.resolve.promql.check import check
@@ -210,7 +210,7 @@ def test_the_limit_passes_and_one_more_is_refused(name: str) -> None:
 def a_file(folder: Path, size: int) -> str:
     folder.mkdir()
     (folder / "gitops-dsf.yaml").write_bytes(b"#" * size)
-    return " ".join(f"{item.code} {item.message}" for item in discover_files(folder)[1])
+    return " ".join(f"{item.code} {item.message}" for item in discover_files(folder)[2])
 
 
 def test_the_bytes_of_a_file_of_a_repository(tmp_path: Path) -> None:
