@@ -38,7 +38,9 @@ class Change:
         shutil.copytree(prepared, self.folder, dirs_exist_ok=True)
         self.base = self.repository.publish()
         git("checkout", "--quiet", "-b", "change", folder=self.folder)
-        shutil.copytree(prepared.parent / "changed", self.folder, dirs_exist_ok=True)
+        # With their times, files of one size that changed within a second would be unchanged to git.
+        changed = prepared.parent / "changed"
+        shutil.copytree(changed, self.folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
         # A pull request's own file, beside the token: nothing may run it.
         self.ran = root / "ran"
         (self.folder / "yaml.py").write_text(f"open({str(self.ran)!r}, 'w').close()\n")
