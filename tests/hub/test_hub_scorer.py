@@ -189,16 +189,16 @@ class TestPolicies:
             with scene.plane.hub.client(identity) as agent:
                 wait_for(lambda: agent.granted("cluster2") >= SCORE_RIGHTS, what="the agent has rights")
                 hub.create(score(RESOURCE, AGENTS))
-                agent.patch(SCORES, RESOURCE, {"metadata": {"annotations": {"a": "b"}}}, namespace="cluster2")
+                renamed: Object = {"metadata": {"labels": {"gitops-dsf.io/scorer": "renamed"}}}
+                agent.patch(SCORES, RESOURCE, renamed, namespace="cluster2")
                 with pytest.raises(ApiError, match="the scorer runs on the hub now"):
                     agent.delete(SCORES, RESOURCE, namespace="cluster2")
                 with pytest.raises(ApiError, match="may delete AddOnPlacementScores that it wrote"):
                     account.delete(SCORES, RESOURCE, namespace="cluster2")
                 account.patch(SCORES, RESOURCE, {"metadata": {"labels": OURS}}, namespace="cluster2")
+                renamed["metadata"]["labels"] = {"gitops-dsf.io/scorer": "again"}
                 with pytest.raises(ApiError, match=NOT_THE_FLEETS):
-                    agent.patch(
-                        SCORES, RESOURCE, {"metadata": {"annotations": {"a": "c"}}}, namespace="cluster2"
-                    )
+                    agent.patch(SCORES, RESOURCE, renamed, namespace="cluster2")
                 account.delete(SCORES, RESOURCE, namespace="cluster2")
         finally:
             hub.delete(ROLE_BINDING, "an-agent", namespace="cluster2")

@@ -23,7 +23,6 @@ from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import answering
 from tests.hub.controlplane.prometheus import ask
 from tests.hub.controlplane.waiting import wait_for, wait_until_there
@@ -84,11 +83,11 @@ def collected(
         wait_for_deployment(control_plane, COLLECTED)
         wait_for(lambda: sidecar(spoke), what="the Deployment has the receiver")
         wait_until_there(spoke, "v1/ConfigMap", OTLP, namespace=AGENT_NAMESPACE)
-        address = f"127.0.0.1:{free_port()}"
+        # The agent and the receiver share the network of their pod, and no proxy is asked for a loopback
+        # address. So the receiver needs the very port of its pod: no other test may take it.
+        address = f"127.0.0.1:{RECEIVER_PORT}"
         receiver = f"http://{address}"
-        # The agent and the receiver share the network of their pod, in which this is port 9090.
-        services = {f"127.0.0.1:{RECEIVER_PORT}": receiver, SCORING: api.url}
-        environment = stack.enter_context(cluster_dns(services)) | {"NO_PROXY": "none"}
+        environment = stack.enter_context(cluster_dns({SCORING: api.url}))
         agent = stack.enter_context(
             spoke_agent(control_plane, COLLECTED, folder=folder, environment=environment)
         )
