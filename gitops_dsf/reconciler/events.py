@@ -66,7 +66,7 @@ class Events:
         self._left -= 1
         self._waiting.append(_Event(about, "Warning" if warning else "Normal", reason, message))
         if self._work is None or self._work.done():
-            self._work = asyncio.create_task(self._write_all(), name="events")
+            self._work = self._api.beside(self._write_all(), name="events")
 
     async def _write_all(self) -> None:
         while self._waiting:

@@ -9,7 +9,7 @@ ConfigMaps are read by name and not watched, because that would need more rights
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
 from typing import Any, Final, Generic, TypeVar
 
@@ -51,6 +51,24 @@ class HubApi(ApiServer):
         self._left = left
         self.on_conflict: Callable[[str], None] = lambda _resource: None
         """Called with the plural name of a resource when somebody else wrote an object meanwhile."""
+        self._beside = set[asyncio.Task[None]]()
+
+    def beside(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+        """Runs requests beside the caller. They end with the connections: one that outlived them would leave
+        its socket open.
+        """
+        task = asyncio.create_task(work, name=name)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+        return task
+
+    async def close(self) -> None:
+        """Ends what runs beside its callers, and closes all connections."""
+        tasks = list(self._beside)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await super().close()
 
     async def request(self, method: str, path: str, **how: Any) -> bytes:  # noqa: ANN401 - as the base class
         try:

@@ -141,3 +141,14 @@ async def test_what_waits_for_a_slow_hub_is_bounded(hub: ObjectHub, api: HubApi)
     outcomes = recorder.outcomes()
     assert outcomes["refused"] == pytest.approx(200, abs=1)
     assert outcomes["dropped"] >= 1000 - 200 - BURST - 1
+
+
+async def test_an_event_that_is_being_written_ends_with_the_connections(hub: ObjectHub) -> None:
+    """Else its socket would stay open in a process that goes on."""
+    hub.gate = asyncio.Event()
+    async with hub.api() as api:
+        recorder = Recorder(api)
+        recorder.events.say(thing(), "Happened", "it happened")
+        await until(lambda: hub.seen, what="the request is on its way")
+        [task] = [task for task in asyncio.all_tasks() if task.get_name() == "events"]
+    assert task.cancelled()
