@@ -28,7 +28,9 @@ class Pipeline:
 
     forge: Kind | None = None
     base: str = ""
-    """A commit of the branch that a pull request is for: of GitHub an old one, when that branch moved on."""
+    """A commit of the branch that a pull request is for: of GitHub an old one, when that branch moved on.
+    In a merge queue what the entry is merged into.
+    """
     base_branch: str = ""
     """The branch that a pull request is for, if the forge does not say which commit of it counts."""
     merge: str = ""
@@ -60,8 +62,16 @@ class _Pull(msgspec.Struct, frozen=True):
     head: _Side
 
 
+class _MergeGroup(msgspec.Struct, frozen=True):
+    """An entry of GitHub's merge queue."""
+
+    base_sha: str = ""
+    """What the queue merges into: the branch, or the entry before this one."""
+
+
 class _Event(msgspec.Struct, frozen=True):
     pull_request: _Pull | None = None
+    merge_group: _MergeGroup | None = None
 
 
 def secret_variable(variables: Mapping[str, str], name: str) -> str:
@@ -90,7 +100,8 @@ def _actions(variables: Mapping[str, str]) -> Pipeline:
     """Gitea and Forgejo set the variables of GitHub, and say who they are."""
     gitea = "true" in (variables.get("GITEA_ACTIONS"), variables.get("FORGEJO_ACTIONS"))
     forge: Kind = "Gitea" if gitea else "GitHub"
-    pull = _event(variables.get("GITHUB_EVENT_PATH", "")).pull_request
+    event = _event(variables.get("GITHUB_EVENT_PATH", ""))
+    pull, queued = event.pull_request, event.merge_group
     # Only GitHub shows it.
     summary = variables.get("GITHUB_STEP_SUMMARY") if forge == "GitHub" else None
     repository = variables.get("GITHUB_REPOSITORY", "")
@@ -111,7 +122,7 @@ def _actions(variables: Mapping[str, str]) -> Pipeline:
     is_merge = pull is not None and variables.get("GITHUB_REF", "").endswith("/merge")
     return Pipeline(
         forge=forge,
-        base=pull.base.sha if pull is not None else "",
+        base=pull.base.sha if pull is not None else queued.base_sha if queued is not None else "",
         base_branch=variables.get("GITHUB_BASE_REF", "") if pull is not None else "",
         merge=variables.get("GITHUB_SHA", "") if is_merge else "",
         branch=variables.get("GITHUB_REF_NAME", "")

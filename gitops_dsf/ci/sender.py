@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from dsf_wire.proxies import Proxies
 from gitops_dsf.forge.forge import Answer, ForgeError, Sign
+from gitops_dsf.forge.ratelimit import asked_wait
 
 _BYTES: Final = 32 << 20
 
@@ -67,7 +68,9 @@ class Sender:
                 return Answer(answer.status, bytes(answer.read(_BYTES)))
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, error.read(_BYTES).replace(self.token.encode(), b"(token)"))
+                content = error.read(_BYTES).replace(self.token.encode(), b"(token)")
+            headers = {name.lower(): value for name, value in error.headers.items()}
+            return Answer(error.code, content, asked_wait(error.code, headers, content, now=time.time()))
 
 
 def _go_through(proxy: str, request: urllib.request.Request) -> None:

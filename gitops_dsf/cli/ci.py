@@ -1,7 +1,6 @@
 """gitops-dsf ci: what the pipeline of a fleet repository runs."""
 
 import argparse
-import asyncio
 import io
 import os
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from dsf_wire.text import printable_lines
+from gitops_dsf.ci.comment import NotWrittenError, write_comment
 from gitops_dsf.ci.environment import Pipeline, PipelineError, pipeline_of, secret_variable
 from gitops_dsf.ci.publish import Publication
 from gitops_dsf.cli.arguments import check_has_settings
@@ -20,7 +20,6 @@ from gitops_dsf.cli.main import main, without_secrets
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.errors import UsageError
-from gitops_dsf.forge.forge import ForgeError
 from gitops_dsf.pipeline import check
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository
@@ -92,7 +91,8 @@ def _preview(args: argparse.Namespace, pipeline: Pipeline, settings: FleetReposi
     _, preview = _printed("diff", *source, "-o", "markdown")
     if not preview:
         return False
-    return _hand_on(preview + _backtest(source, len(preview)), pipeline)
+    _hand_on(preview + _backtest(source, len(preview)), pipeline)
+    return True
 
 
 def base_of(clone: Repository, pipeline: Pipeline) -> str:
@@ -110,7 +110,7 @@ def base_of(clone: Repository, pipeline: Pipeline) -> str:
     return pipeline.base if is_old else branch
 
 
-def _hand_on(preview: str, pipeline: Pipeline) -> bool:
+def _hand_on(preview: str, pipeline: Pipeline) -> None:
     if pipeline.summary is not None:
         with pipeline.summary.open("a", encoding="utf-8") as file:
             file.write(preview)
@@ -118,16 +118,14 @@ def _hand_on(preview: str, pipeline: Pipeline) -> bool:
         print(preview)
     if pipeline.pull is None:
         _say(f"no comment: {pipeline.silence}")
-        return True
+        return
+    forge, number = pipeline.pull
     try:
-        forge, number = pipeline.pull
-        done = asyncio.run(forge.comment(number, preview, marker=MARKER))
+        done = write_comment(forge, number, preview, marker=MARKER, sleep=time.sleep)
         _say(f"{done} the comment with the preview")
-    except ForgeError as error:
-        what = "the token may not write it" if error.refused else "the forge did not take it"
-        _say(f"no comment: {what}: {error}")
-        return error.refused
-    return True
+    except NotWrittenError as error:
+        # The findings decide about the pull request, and the preview is in the summary or in the log.
+        _say(f"no comment: {error}")
 
 
 def _backtest(source: tuple[str, ...], used: int) -> str:

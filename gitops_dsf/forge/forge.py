@@ -47,6 +47,14 @@ class ForgeError(GitopsDsfError):
         refusals = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}
         return not self.wait and self.status in refusals
 
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the same request may be answered later: there was no answer, the forge has trouble, or it
+        limits requests.
+        """
+        retried = {0, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
+        return self.wait > 0 or self.status in retried or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
 
 class Answer(NamedTuple):
     status: int

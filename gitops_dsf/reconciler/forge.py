@@ -3,15 +3,15 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
 import httpx
 
 from dsf_runtime import answers, webclient
-from dsf_runtime.calls import MAX_RETRY_AFTER, CallFault, as_call_faults, hide, retry_after
+from dsf_runtime.calls import CallFault, as_call_faults, hide
 from gitops_dsf.forge.forge import Answer, ForgeError, Sign
+from gitops_dsf.forge.ratelimit import asked_wait
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.hub.api import MANAGER
 
@@ -39,7 +39,8 @@ async def send(method: str, url: str, *, sign: Sign, body: bytes | None, credent
     if not response.is_success:
         # The Secret may hold another token by now.
         content = credentials.cleaned(hide(content.decode(errors="replace"), token)).encode()
-    return Answer(response.status_code, content, _wait(response))
+    wait = asked_wait(response.status_code, response.headers, content, now=time.time())
+    return Answer(response.status_code, content, wait)
 
 
 def _client(signed: Mapping[str, str], certificates: Path | None) -> httpx.AsyncClient:
@@ -52,15 +53,3 @@ def _client(signed: Mapping[str, str], certificates: Path | None) -> httpx.Async
             raise GitError(msg) from error
     headers = {"User-Agent": MANAGER, "Content-Type": "application/json", **answers.IDENTITY, **signed}
     return webclient.client(verify=trust, timeout=httpx.Timeout(SECONDS), headers=headers)
-
-
-def _wait(response: httpx.Response) -> float:
-    """Seconds that the forge asks to wait. GitHub says when an hourly limit ends, and no Retry-After."""
-    if response.status_code not in {HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS}:
-        return 0.0
-    now = time.time()
-    wait = retry_after(response.headers, now=now)
-    reset = response.headers.get("x-ratelimit-reset", "")
-    if wait is None and response.headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
-        wait = float(reset[:12]) - now
-    return min(max(wait or 0.0, 0.0), MAX_RETRY_AFTER)

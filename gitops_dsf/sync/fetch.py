@@ -18,8 +18,9 @@ import httpx
 import msgspec
 
 from dsf_runtime import answers, webclient
-from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide, retry_after
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide
 from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
+from dsf_wire.retryafter import retry_after
 from dsf_wire.text import printable
 from dsf_wire.weburl import is_web_url
 from gitops_dsf import __version__

@@ -7,9 +7,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -33,6 +34,8 @@ class Change:
     def __init__(self, root: Path, *, prepared: Path) -> None:
         """`prepared` is what `init` and `render` write. Beside it is the change."""
         self.root = root
+        self.slept: list[float] = []
+        """Seconds between attempts to write the comment, for which nobody really waits."""
         self.repository = GitRepository.create(url="", bare=root / "bare.git", clone=root / "clone")
         self.folder = self.repository.clone
         shutil.copytree(prepared, self.folder, dirs_exist_ok=True)
@@ -81,7 +84,8 @@ class Change:
     def check(
         self, variables: Mapping[str, str], *words: str, code: int = 0
     ) -> subprocess.CompletedProcess[str]:
-        done = gitops_dsf("ci", "check", *words, cwd=self.folder, environ=variables)
+        with mock.patch("gitops_dsf.cli.ci.time.sleep", self.slept.append):
+            done = gitops_dsf("ci", "check", *words, cwd=self.folder, environ=variables)
         assert done.returncode == code, done.stdout + done.stderr
         return done
 
@@ -333,6 +337,26 @@ def test_gitea_checks_out_the_head(change: Change, github: GitHubServer) -> None
     assert names_only_the_change(meanwhile.preview(variables))
 
 
+def test_a_merge_queue_is_checked_against_what_is_before_it(change: Change, github: GitHubServer) -> None:
+    """A required check that never runs in the queue blocks it for ever."""
+    workflow = yamlfast.load((change.folder / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
+    # YAML 1.1 reads the key `on` as true.
+    assert "merge_group" in workflow[True if True in workflow else "on"]
+    assert workflow["jobs"]["check"]["if"] == "github.event_name != 'push'"
+    meanwhile = Meanwhile(change)
+    merge = meanwhile.merged()
+    event = {"action": "checks_requested", "merge_group": {"base_sha": meanwhile.main, "head_sha": merge}}
+    variables = change.github(github) | {
+        "GITHUB_REF": f"refs/heads/gh-readonly-queue/main/pr-3-{meanwhile.main}",
+        "GITHUB_SHA": merge,
+        "GITHUB_BASE_REF": "",
+    }
+    (change.root / "event.json").write_text(json.dumps(event))
+    meanwhile.preview(variables)
+    assert names_only_the_change((change.root / "summary.md").read_text("utf-8"))
+    assert github.log == [], "a queue has no comments"
+
+
 def test_a_fork_has_its_preview_in_the_summary(change: Change, github: GitHubServer) -> None:
     said = change.check(change.github(github, fork=True)).stdout
     assert "from a fork may not write" in said
@@ -340,17 +364,130 @@ def test_a_fork_has_its_preview_in_the_summary(change: Change, github: GitHubSer
     assert (change.root / "summary.md").read_text("utf-8").startswith(MARKER)
 
 
-@pytest.mark.parametrize(("status", "code", "said"), [(403, 0, "may not write it"), (500, 1, "did not take")])
-def test_a_comment_that_is_not_taken(
-    change: Change, gitlab: GitLabServer, status: int, code: int, said: str
+@pytest.mark.parametrize(
+    ("status", "said"), [(403, "the token may not write it"), (400, "the forge did not take it")]
+)
+def test_a_comment_that_is_refused_is_not_sent_again_and_fails_no_check(
+    change: Change, gitlab: GitLabServer, status: int, said: str
 ) -> None:
-    """A token that may not comment fails no pull request. A forge in trouble does."""
     gitlab.faults["POST"] = status
-    done = change.check(change.gitlab(gitlab), code=code)
-    assert "ci: no comment: " in done.stdout
-    assert said in done.stdout
+    done = change.check(change.gitlab(gitlab))
+    assert f"ci: no comment: {said}: " in done.stdout
     assert MARKER in done.stdout, "the log has the preview"
     assert TOKEN not in done.stdout + done.stderr
+    assert change.slept == []
+
+
+FORGES = ["GitHub", "Gitea", "GitLab"]
+
+
+def pipeline(
+    change: Change, github: GitHubServer, gitlab: GitLabServer, forge: str
+) -> tuple[dict[str, str], list[tuple[int, str, dict[str, str]]], Callable[[], list[str]]]:
+    """Variables of a forge's pipeline; the list of statuses, messages and headers that the forge answers
+    before it works; and its comments.
+    """
+    troubles: list[tuple[int, str, dict[str, str]]] = []
+
+    def fault(*_: object) -> tuple[int, Any, dict[str, str]] | None:
+        if not troubles:
+            return None
+        status, message, headers = troubles.pop(0)
+        return status, {"message": message}, headers
+
+    if forge == "GitLab":
+        gitlab.trouble = fault
+        return change.gitlab(gitlab), troubles, lambda: [note["body"] for note in gitlab.notes]
+    github.faults = [fault]
+    github.gitea = forge == "Gitea"
+    variables = change.github(github) | ({"GITEA_ACTIONS": "true"} if forge == "Gitea" else {})
+    return variables, troubles, lambda: github.pulls[0].comments
+
+
+@pytest.mark.parametrize("forge", FORGES)
+@pytest.mark.parametrize("status", [502, 503, 429, 500])
+def test_a_forge_in_trouble_is_asked_again(
+    change: Change, github: GitHubServer, gitlab: GitLabServer, forge: str, status: int
+) -> None:
+    variables, troubles, comments = pipeline(change, github, gitlab, forge)
+    troubles += [(status, "Bad Gateway", {"Retry-After": "7"} if status == 503 else {})] * 2
+    done = change.check(variables)
+    (comment,) = comments()
+    assert comment.startswith(MARKER)
+    assert "ci: added the comment with the preview" in done.stdout
+    assert change.slept == {503: [7, 7], 429: [60, 60]}.get(status, [2, 4])
+
+
+@pytest.mark.parametrize("forge", FORGES)
+def test_a_forge_that_stays_in_trouble_fails_no_check(
+    change: Change, github: GitHubServer, gitlab: GitLabServer, forge: str
+) -> None:
+    variables, troubles, comments = pipeline(change, github, gitlab, forge)
+    troubles += [(502, "Bad Gateway", {})] * 100
+    done = change.check(variables)
+    assert comments() == []
+    assert "ci: no comment: the forge did not take it in 5 attempts: " in done.stdout
+    assert "502" in done.stdout
+    assert done.stdout.endswith("ci: everything passed\n")
+    assert change.slept == [2, 4, 8, 16]
+    (change.folder / "rendered/INVENTORY").unlink()
+    assert change.check(variables, code=1).stdout.endswith("ci: failed: render\n"), "findings still do"
+
+
+def test_a_forge_that_cannot_be_reached_fails_no_check(change: Change, gitlab: GitLabServer) -> None:
+    variables = change.gitlab(gitlab) | {"CI_API_V4_URL": "http://127.0.0.1:1/api/v4"}
+    done = change.check(variables)
+    assert "ci: no comment: the forge did not take it in 5 attempts: " in done.stdout
+    assert change.slept == [2, 4, 8, 16]
+
+
+def test_a_comment_that_was_written_although_the_answer_was_lost_is_not_written_twice(
+    change: Change, gitlab: GitLabServer
+) -> None:
+    gitlab.lost = 1
+    done = change.check(change.gitlab(gitlab))
+    assert len(gitlab.notes) == 1
+    assert "ci: edited the comment with the preview" in done.stdout
+
+
+SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+PRIMARY = "API rate limit exceeded for installation ID 1."
+
+
+@pytest.mark.parametrize(
+    ("message", "headers", "slept"),
+    [
+        (SECONDARY, {}, [60]),
+        (SECONDARY, {"Retry-After": "5"}, [5]),
+        ("Forbidden", {"Retry-After": "5"}, [5]),
+        (PRIMARY, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}, [60]),
+    ],
+)
+def test_a_rate_limit_is_waited_for_and_is_no_missing_permission(
+    change: Change, github: GitHubServer, message: str, headers: dict[str, str], slept: list[float]
+) -> None:
+    github.faults = [_once((403, {"message": message}, headers))]
+    done = change.check(change.github(github))
+    assert "ci: added the comment with the preview" in done.stdout
+    assert "the token needs" not in done.stdout
+    assert change.slept == slept
+
+
+def _once(answer: tuple[int, Any, dict[str, str]]) -> Callable[[str, str], Any]:
+    left = [answer]
+    return lambda _method, _path: left.pop() if left else None
+
+
+@pytest.mark.parametrize(("message", "seconds"), [(PRIMARY, 1200), (SECONDARY, 600)])
+def test_a_rate_limit_that_lasts_holds_up_no_check(
+    change: Change, github: GitHubServer, message: str, seconds: int
+) -> None:
+    github.faults = [lambda _method, _path: (403, {"message": message}, {"Retry-After": str(seconds)})]
+    done = change.check(change.github(github))
+    assert f"ci: no comment: the forge limits requests and asks to wait {seconds} s: " in done.stdout
+    assert "the token" not in done.stdout
+    assert change.slept == []
+    assert done.stdout.endswith("ci: everything passed\n")
 
 
 def test_a_line_break_at_the_end_of_a_token_is_no_part_of_it(change: Change, gitlab: GitLabServer) -> None:
@@ -400,7 +537,8 @@ def test_git_gets_the_push_token_without_its_line_break(tmp_path: Path, token: s
 
 def test_a_redirect_takes_the_token_nowhere(change: Change, gitlab: GitLabServer) -> None:
     gitlab.faults["GET"] = 302
-    assert "302" in change.check(change.gitlab(gitlab), code=1).stdout
+    assert "302" in change.check(change.gitlab(gitlab)).stdout
+    assert change.slept == []
 
 
 def test_every_check_runs_and_names_what_failed(change: Change, gitlab: GitLabServer) -> None:

@@ -72,6 +72,8 @@ class GitHubServer(JsonServer):
         """Method and path of every call."""
         self.faults: list[Callable[[str, str], Answer | None]] = []
         """Called for each request before anything else. The first answer is sent."""
+        self.gitea = False
+        """Whether it checks the headers of a Gitea, whose API has the same shapes."""
         self._repository = repository
         self._lock = threading.Lock()
         super().__init__()
@@ -121,14 +123,15 @@ class GitHubServer(JsonServer):
             found = fault(request.command, path)
             if found is not None:
                 return found
-        if (
+        if not self.gitea and (
             request.headers.get("X-GitHub-Api-Version") != "2022-11-28"
             or request.headers.get("Accept") != "application/vnd.github+json"
         ):
             self.violations.append(f"{path}: version or Accept is missing")
         if not request.headers.get("User-Agent"):
             self.violations.append(f"{path}: GitHub answers 403 without User-Agent")
-        if request.headers.get("Authorization") != f"Bearer {self.token}":
+        scheme = "token" if self.gitea else "Bearer"
+        if request.headers.get("Authorization") != f"{scheme} {self.token}":
             return 401, {"message": "Bad credentials"}, {}
         self._notice_deleted_branches()
         call = (request.command, *path.removeprefix(f"/repos/{OWNER}/{NAME}").strip("/").split("/"))

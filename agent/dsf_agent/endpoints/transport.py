@@ -16,7 +16,8 @@ from dsf_agent import __version__
 from dsf_agent.errors import AgentError, kind_reason
 from dsf_runtime import answers, webclient
 from dsf_runtime.answers import TooLargeError
-from dsf_runtime.calls import CallFault, as_call_faults, retry_after
+from dsf_runtime.calls import CallFault, as_call_faults
+from dsf_wire.retryafter import retry_after
 
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024

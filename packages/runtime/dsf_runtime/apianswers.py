@@ -8,7 +8,8 @@ import httpx
 import msgspec
 
 from dsf_runtime.access import Access
-from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, excerpt, hide, retry_after
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, excerpt, hide
+from dsf_wire.retryafter import retry_after
 
 PAGE: Final = 500
 """Most objects in a first page, whose size nobody knows yet."""

@@ -4,7 +4,7 @@ import errno
 import os
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Final
@@ -13,15 +13,12 @@ from urllib.parse import urlsplit
 import httpx
 
 from dsf_runtime.answers import CodingError, ExcessError
-from dsf_runtime.clock import http_date
 from dsf_wire.proxies import ProxyFault
 from dsf_wire.text import printable
 
 TEXT_LIMIT: Final = 400
 """Most characters of a peer's text in a message."""
 URL_LIMIT: Final = 200
-MAX_RETRY_AFTER: Final = 3600.0
-"""Longest Retry-After that is respected, in seconds."""
 HIDDEN: Final = "(token)"
 SHORTEST: Final = 8
 """The start of a token that is hidden already, because a message may end in the middle of it."""
@@ -151,18 +148,3 @@ def _hide(text: str, secret: str) -> str:
         pieces += [text[position:found], HIDDEN]
         position = end
     return "".join([*pieces, text[position:]])
-
-
-def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """The seconds of a Retry-After header (RFC 9110 section 10.2.3), at most MAX_RETRY_AFTER, if any."""
-    value = headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    if value.isascii() and value.isdigit():
-        seconds = float(value[:9])
-    else:
-        date = http_date(value)
-        if date is None:
-            return None
-        seconds = date - now
-    return min(max(0.0, seconds), MAX_RETRY_AFTER)

@@ -1,12 +1,13 @@
 """Clocks: the machine's, and the hub's, which is learned from its answers; and delays between attempts."""
 
 import asyncio
-import email.utils
 import random
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
+
+from dsf_wire.retryafter import http_date
 
 PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
 """A Date header that differs more from the local clock is ignored: one of the two is wrong."""
@@ -134,14 +135,6 @@ def _within(bounds: tuple[float, float], value: float) -> float:
     """The value, or the bound that it exceeds."""
     earliest, latest = bounds
     return min(max(value, earliest), latest)
-
-
-def http_date(date: str | None) -> float | None:
-    """Unix time of an HTTP date (RFC 9110 section 5.6.7), or None."""
-    try:
-        return email.utils.parsedate_to_datetime(date or "").timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,6 +65,7 @@ async def test_forks_do_not_count(github: PullRequestServer) -> None:
     assert await github.client().latest("a") is None
 
 
+SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 LIMIT = {"x-ratelimit-remaining": "0", "retry-after": "33"}
 
 
@@ -72,6 +73,10 @@ LIMIT = {"x-ratelimit-remaining": "0", "retry-after": "33"}
     ("answer", "words", "wait"),
     [
         ((403, {"message": "API rate limit exceeded"}, LIMIT), "API rate limit exceeded", 33),
+        ((403, {"message": SECONDARY}, {}), "secondary rate limit", 60),
+        ((403, {"message": SECONDARY}, {"x-ratelimit-remaining": "4000"}), "secondary rate limit", 60),
+        ((429, {"message": "Too many requests"}, {}), "Too many requests", 60),
+        ((503, {"message": "Busy"}, {"retry-after": "9"}), "Busy", 9),
         ((502, {"message": "Bad Gateway"}, {}), "Bad Gateway", 0),
         ((403, {"message": "Resource not accessible by personal access token"}, {}), "not accessible", 0),
         ((410, {"message": f"echo {TOKEN}"}, {}), "410", 0),
@@ -93,6 +98,7 @@ async def test_each_fault_is_told_without_the_token(
     with pytest.raises(ForgeError, match=words) as caught:
         await github.client().latest("a")
     assert caught.value.wait == wait
+    assert ("the token needs" in str(caught.value)) == ("not accessible" in words)
     assert TOKEN not in str(caught.value)
 
 

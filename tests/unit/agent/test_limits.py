@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.endpoints.transport import OriginLimit
-from dsf_runtime.calls import display, excerpt, retry_after
+from dsf_runtime.calls import display, excerpt
+from dsf_wire.retryafter import retry_after
 
 TEXT_LIMIT = 400
 
