@@ -6,15 +6,16 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
+from dsf_wire import prometheus
+from dsf_wire.prometheus import DECODE_ERRORS
+from dsf_wire.text import printable
 from gitops_dsf.backtest.publication import Series
 from gitops_dsf.errors import GitopsDsfError
-
-MAX_WARNINGS: Final = 10
 
 
 class StoreError(GitopsDsfError):
@@ -50,50 +51,56 @@ class _Row(msgspec.Struct):
     histograms: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Data(msgspec.Struct, rename="camel"):
-    result_type: str = ""
-    result: list[_Row] = []
-
-
-class _Document(msgspec.Struct, rename="camel"):
-    status: str = ""
-    data: _Data | None = None
-    error_type: str = ""
-    error: str = ""
-    warnings: list[str] | None = None
-    is_partial: Any = False
-
-
-_DOCUMENT: Final = msgspec.json.Decoder(_Document)
+_ROWS: Final = msgspec.json.Decoder(list[_Row])
 _NUMBERS: Final = msgspec.json.Decoder(list[float])
-_TOO_MUCH: Final = ("too many samples", "maximum resolution", "timed out", "exceeded", "limit")
+MOST_WORDS: Final = 400
+"""Characters of a store's text in a message."""
+_TOO_MUCH: Final = ("too many", "too large", "exceed", "maximum", "limit", "timed out", "deadline")
+"""What stores say of a question that is too large, beside much else. A question that is refused for another
+reason is asked in smaller parts in vain, which costs three requests.
+"""
 
 
-def read(content: bytes | bytearray, *, where: str) -> Answer:
+def refused(kind: str, text: str, *, where: str) -> StoreError:
+    """The error for an error answer of this API: TooMuchError if a smaller question may succeed."""
+    words = _words(f"{kind}: {text}" if text else kind)
+    return (TooMuchError if is_too_much(text) else StoreError)(f"{where} failed: {words}")
+
+
+def _words(text: str) -> str:
+    return printable(" ".join(text[: 4 * MOST_WORDS].split()), most=MOST_WORDS)
+
+
+def is_too_much(text: str) -> bool:
+    """Whether a store says that a question is too large."""
+    return any(word in text.lower() for word in _TOO_MUCH)
+
+
+def read(content: bytes, *, where: str) -> Answer:
     """Decodes an answer. Raises StoreError, or TooMuchError if a smaller question may succeed."""
     try:
-        document = _DOCUMENT.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"{where} did not answer as Prometheus' /api/v1/query_range does: {error}"
+        document = prometheus.decode(content)
+        if document.failure is not None:
+            raise refused(*document.failure, where=where)
+        data = document.data
+        if document.status != "success" or data is None:
+            raise StoreError(f"{where} failed: status {printable(repr(document.status), most=40)}")
+        if data.result_type != "matrix":
+            kind = printable(data.result_type, most=40) or "result without a type"
+            raise StoreError(f"{where} gave a {kind}, where a matrix is expected")
+        rows = [] if data.is_null else _ROWS.decode(data.result)
+    except DECODE_ERRORS as error:
+        msg = f"{where} did not answer as Prometheus' /api/v1/query_range does: {_words(str(error))}"
         raise StoreError(msg) from error
-    if document.status != "success" or document.data is None:
-        text = f"{document.error_type}: {document.error}" if document.error else f"status {document.status!r}"
-        msg = f"{where} failed: {text[:400]}"
-        raise (TooMuchError if any(word in text for word in _TOO_MUCH) else StoreError)(msg)
-    if document.data.result_type != "matrix":
-        found = document.data.result_type or "result without a type"
-        raise StoreError(f"{where} gave a {found}, where a matrix is expected")
-    partial = ["the answer is partial (isPartial)"] if document.is_partial is True else []
-    return Answer(
-        series=tuple(_series(document.data.result, where=where)),
-        warnings=tuple([*partial, *(document.warnings or [])][:MAX_WARNINGS]),
-    )
+    return Answer(series=tuple(_series(rows, where=where)), warnings=tuple(map(_words, document.notes)))
 
 
 def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
-    """Series with the same times share them: a store answers a range query at the same times for all."""
+    """Series with the same times share them: a store answers a range query at the same times for all. Of
+    several samples of one time, which a proxy before two replicas may give, the last one counts.
+    """
     known: list[float] = []
-    times = np.empty(0, dtype=np.float64)
+    times, last = np.empty(0, dtype=np.float64), None
     for row in rows:
         if row.histograms:
             raise StoreError(f"{where} gave native histograms, which are no scores: {row.metric}")
@@ -102,11 +109,13 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
         if len(numbers) % 2 or numbers[0::2] != known:
             known = numbers[0::2]
             times = np.array(known, dtype=np.float64)
-            if len(numbers) % 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
+            steps = np.diff(times)
+            if len(numbers) % 2 or not np.isfinite(times).all() or not (steps >= 0).all():
                 raise StoreError(f"{where} gave samples that are no pairs of time and value in order of time")
-        yield Series(
-            labels=row.metric, times=times, values=np.fromiter(numbers[1::2], np.float64, len(times))
-        )
+            last = None if (steps > 0).all() else np.append(steps > 0, True)
+            times = times if last is None else times[last]
+        values = np.fromiter(numbers[1::2], np.float64, len(known))
+        yield Series(labels=row.metric, times=times, values=values if last is None else values[last])
 
 
 def _numbers(text: bytes, *, where: str) -> list[float]:

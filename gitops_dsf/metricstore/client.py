@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Self
@@ -9,10 +10,13 @@ from typing import Final, Self
 import httpx
 
 from dsf_runtime import answers, webclient
-from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, excerpt
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, refusal
+from dsf_wire import prometheus
 from dsf_wire.constants import MAX_POINTS
+from dsf_wire.prometheus import Request
+from dsf_wire.retryafter import retry_after
 from gitops_dsf import __version__
-from gitops_dsf.metricstore.answer import Answer, StoreError, TooMuchError, read
+from gitops_dsf.metricstore.answer import Answer, StoreError, TooMuchError, is_too_much, read
 
 FIRST_PAGE: Final = 500
 """Points of the first page of a query, before the number of series is known."""
@@ -27,6 +31,12 @@ PAGE_SAMPLES: Final = 200_000
 """Samples that a page is expected to have. It becomes smaller when the store refuses."""
 MOST_SAMPLES: Final = 60_000_000
 """Of all queries together."""
+LONGEST_WAIT: Final = 60.0
+"""Seconds. A store that asks for a longer wait is not waited for."""
+_WAITS: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""Seconds between the attempts of a busy store that does not say how long to wait."""
+_SMALLER: Final = frozenset({413, 422, 502, 503, 504})
+"""Status codes with which stores and proxies refuse a question that is too large."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +62,8 @@ class MetricStore:
         """`token` gives the bearer token of each request, empty for none. It may raise StoreError."""
         self._url = f"{url.rstrip('/')}/api/v1/query_range"
         self._read = 0
+        self._posts = True
+        """Whether the store, or a proxy before it, accepts POST as far as is known."""
         sent = {"User-Agent": f"gitops-dsf/{__version__}", **(headers or {}), **answers.IDENTITY}
         self._token = token
         self._client = webclient.client(
@@ -91,32 +103,100 @@ class MetricStore:
             length = min(MAX_POINTS, max(SMALLEST_PAGE, PAGE_SAMPLES // max(1, len(answer.series))))
 
     async def _page(self, query: str, *, start: float, step: float, count: int) -> Answer:
-        where = display(self._url)
-        form = {
+        """The values at `count` points. Asks a busy store again. Raises StoreError, TooMuchError."""
+        asked = {
             "query": query,
             "start": f"{start:.3f}",
             "end": f"{start + (count - 1) * step:.3f}",
             "step": f"{step:g}",
         }
+        for wait in [*_WAITS, None]:
+            reply = await self._ask(Request.of(self._url, asked, posts=self._posts))
+            if reply.form_refused:
+                self._posts = False
+                reply = await self._ask(Request.of(self._url, asked, posts=False))
+            if not reply.is_busy:
+                break
+            seconds = wait if reply.retry_after is None else reply.retry_after
+            if wait is None or seconds is None or seconds > LONGEST_WAIT:
+                break
+            await asyncio.sleep(seconds)
+        if reply.is_success:
+            return read(reply.content, where=display(self._url))
+        raise self._refused(reply)
+
+    async def _ask(self, request: Request) -> "_Reply":
+        """One answer of the store. Raises StoreError, TooMuchError."""
         token = await self._token() if self._token is not None else ""
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {**request.headers, **({"Authorization": f"Bearer {token}"} if token else {})}
+        method = "GET" if request.form is None else "POST"
         try:
             with as_call_faults(url=self._url, seconds=SECONDS):
                 async with (
                     asyncio.timeout(SECONDS),
-                    self._client.stream("POST", self._url, data=form, headers=headers) as response,
+                    self._client.stream(
+                        method, request.url, content=request.form, headers=headers
+                    ) as response,
                 ):
                     content = await answers.read(response, limit=ANSWER_BYTES)
         except CallFault as fault:
             smaller = fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE)
             raise (TooMuchError if smaller else StoreError)(str(fault)) from fault
-        if response.is_success or content.startswith(b'{"status":"error"'):
-            return read(content, where=where)
-        if response.status_code in (401, 403):
-            hint = "is the token right?" if token else "--token-file names a file with a bearer token"
-            raise StoreError(f"{where} answers {response.status_code}; {hint}")
-        kind = TooMuchError if response.status_code in (413, 422, 502, 503, 504) else StoreError
-        raise kind(f"{where} answers {response.status_code}: {excerpt(content[:400])}")
+        return _Reply(
+            status=response.status_code,
+            content=content,
+            location=response.headers.get("location", ""),
+            retry_after=retry_after(response.headers, now=time.time()),
+            form_refused=request.is_refused_as_post(response.status_code),
+            with_token=bool(token),
+        )
+
+    def _refused(self, reply: "_Reply") -> StoreError:
+        """The error for an error status: TooMuchError if a smaller question may succeed."""
+        where, failure = display(self._url), prometheus.error_of(reply.content)
+        text = refusal(
+            self._url,
+            status=reply.status,
+            location=reply.location,
+            body=reply.content if failure is None else ": ".join(failure).encode(),
+            place="as --prometheus",
+        )
+        if reply.status in (401, 403):
+            hint = (
+                "is the token right?" if reply.with_token else "--token-file names a file with a bearer token"
+            )
+            return StoreError(f"{where} answered {reply.status}; {hint}")
+        if reply.is_busy and reply.retry_after is not None and reply.retry_after > LONGEST_WAIT:
+            seconds = f"{reply.retry_after:.0f} s"
+            return StoreError(
+                f"{where} answered {reply.status} and asks to wait {seconds}; run the backtest again then"
+            )
+        too_much = not reply.is_busy and (reply.status in _SMALLER or is_too_much(text))
+        return (TooMuchError if too_much else StoreError)(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reply:
+    """What a store answered."""
+
+    status: int
+    content: bytes
+    location: str
+    retry_after: float | None
+    form_refused: bool
+    """Whether it takes no POST, so GET may succeed."""
+    with_token: bool
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the same question may succeed later. A 503 without Retry-After often means that the
+        question takes too long.
+        """
+        return self.status == 429 or (self.status == 503 and self.retry_after is not None)
 
 
 def _trust(url: str) -> ssl.SSLContext:

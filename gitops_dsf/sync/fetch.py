@@ -20,6 +20,7 @@ import msgspec
 from dsf_runtime import answers, webclient
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide
 from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
+from dsf_wire.jsontext import without_mark
 from dsf_wire.retryafter import retry_after
 from dsf_wire.text import printable
 from dsf_wire.weburl import is_web_url
@@ -208,13 +209,13 @@ def _missing(fault: Fault, shown: Shown) -> str:
 
 def read_page(page: Page) -> Config:
     """The fields that the page sets. Unknown ones are ignored. Raises ConfigError."""
-    where = display(page.url)
-    if page.media in {"text/html", "application/xhtml+xml"} or page.body.lstrip()[:1] == b"<":
+    where, body = display(page.url), without_mark(page.body)
+    if page.media in {"text/html", "application/xhtml+xml"} or body.lstrip()[:1] == b"<":
         raise ConfigError(f"{where} is an HTML page, not JSON: a login page, a proxy's, or another program's")
-    if not page.body.strip():
+    if not body.strip():
         raise ConfigError(f"{where} is empty")
     try:
-        data = msgspec.json.decode(page.body)
+        data = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = f" ({page.media})" if page.media not in {"", "application/json"} else ""
         msg = f"{where} is not JSON{printable(kind, most=120)}: {printable(error, most=120)}"

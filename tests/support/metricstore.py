@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from dsf_wire.dimension import LABELS
 from tests.support.threadserver import Handler, ThreadServer
@@ -38,7 +38,8 @@ class Store(ThreadServer):
 
         class StoreHandler(Handler):
             def serve(self) -> None:
-                question = {name: values[0] for name, values in parse_qs(self.body().decode()).items()}
+                text = urlsplit(self.path).query if self.command == "GET" else self.body().decode()
+                question = {name: values[0] for name, values in parse_qs(text).items()}
                 store.asked.append(question)
                 store.headers.append({name.lower(): value for name, value in self.headers.items()})
                 if store.hangs:

@@ -8,7 +8,8 @@ from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import AskTokenServer, Auth, Credentials, Sent
 from dsf_agent.endpoints.transport import Answer, Call, Transport
 from dsf_agent.errors import AgentError, Reason, status_reason
-from dsf_runtime.calls import display, excerpt, hide
+from dsf_runtime import calls
+from dsf_runtime.calls import display, hide
 from dsf_runtime.oauth2 import ANSWER_BYTES, Client, TokenError
 from dsf_wire.weburl import is_web_url
 
@@ -88,12 +89,9 @@ class Endpoint:
 
 def refusal(answer: Answer, *, url: str) -> AgentError:
     """The failure for an error status of the peer at this URL."""
-    text = f"{display(url)} answered {answer.status}"
-    if 300 <= answer.status < 400:
-        target = display(answer.location) or "nowhere"
-        text += f" and points to {target}; redirects are not followed, write that URL in the scorer"
-    elif words := excerpt(answer.body):
-        text += f": {words}"
+    text = calls.refusal(
+        url, status=answer.status, location=answer.location, body=answer.body, place="in the scorer"
+    )
     return AgentError(text, reason=status_reason(answer.status), retry_after=answer.retry_after)
 
 

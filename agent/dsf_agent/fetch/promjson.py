@@ -1,18 +1,22 @@
-"""Answers of the Prometheus HTTP API (https://prometheus.io/docs/prometheus/latest/querying/api/, Format
-overview). A matrix is not decoded, but checked in pieces. Samples of a vector become series with one point.
+"""The series in answers of the Prometheus HTTP API (``dsf_wire.prometheus``). A matrix is not decoded, but
+checked in pieces. Samples of a vector become series with one point.
 """
 
 import asyncio
+import codecs
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from dsf_agent.endpoints.transport import Body
 from dsf_agent.errors import AgentError, Reason
 from dsf_runtime.calls import excerpt
+from dsf_wire import prometheus
+from dsf_wire.jsontext import utf8, without_mark
+from dsf_wire.prometheus import DECODE_ERRORS, Data, Document
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +33,6 @@ PIECE: Final = 1 << 20
 """Bytes that are checked before other tasks may run: about 1 ms."""
 MAX_OBJECTS: Final = 400_000
 """Most objects in an answer that is decoded as a whole: two per series, 150 bytes each in memory."""
-MAX_WARNINGS: Final = 10
 
 _ERROR_TYPES: Final = {
     "bad_data": Reason.QUERY_BAD_DATA,
@@ -55,39 +58,21 @@ class _Sample(msgspec.Struct):
     histogram: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Data(msgspec.Struct, rename="camel"):
-    result_type: str = ""
-    result: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _Document(msgspec.Struct, rename="camel"):
-    status: str = ""
-    data: _Data | None = None
-    error_type: str = ""
-    error: str = ""
-    warnings: list[str] | None = None
-    infos: list[str] | None = None
-    is_partial: Any = False
-
-
-_DOCUMENT = msgspec.json.Decoder(_Document)
 _ROWS = msgspec.json.Decoder(list[_Row])
 _SAMPLES = msgspec.json.Decoder(list[_Sample])
 
 
-def error_of(body: bytes | bytearray) -> tuple[Reason, str] | None:
+def error_of(body: bytes) -> tuple[Reason, str] | None:
     """Reason and ``errorType: error``, or None if the body is not an error answer of this API."""
-    try:
-        document = _DOCUMENT.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return _error_in(document)
+    failure = prometheus.error_of(body)
+    return None if failure is None else _reason(*failure)
 
 
 async def read(chunks: list[bytes], *, where: str) -> Series:
     """The series of an answer. Each chunk is dropped when it was read. ``where`` names the query. Raises
     AgentError.
     """
+    _remove_mark(chunks)
     size = sum(map(len, chunks))
     if size > PIECE:
         series = await in_pieces(chunks, where=where)
@@ -101,17 +86,24 @@ async def read(chunks: list[bytes], *, where: str) -> Series:
         msg = f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces"
         raise AgentError(msg, reason=Reason.TOO_LARGE)
     try:
-        document = _DOCUMENT.decode(_utf8(body))
+        document = prometheus.decode(body)
         data = _good(document, where=where)
         return await _whole(data, document=document, size=size, where=where)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except DECODE_ERRORS as error:
         raise _invalid(where, error, body) from error
 
 
-async def _whole(data: _Data, *, document: _Document, size: int, where: str) -> Series:
-    raw = memoryview(data.result)
-    if bytes(raw[:4]) == b"null":
+def _remove_mark(chunks: list[bytes]) -> None:
+    """Removes a byte order mark. A peer may send each of its three bytes alone."""
+    while len(chunks) > 1 and len(chunks[0]) < len(codecs.BOM_UTF8):
+        chunks[:2] = [chunks[0] + chunks[1]]
+    chunks[:1] = [without_mark(chunk) for chunk in chunks[:1]]
+
+
+async def _whole(data: Data, *, document: Document, size: int, where: str) -> Series:
+    if data.is_null:
         return Series(size=size, warnings=_warnings(document))
+    raw = memoryview(data.result)
     match data.result_type:
         case "matrix":
             count = len(_ROWS.decode(raw))
@@ -175,20 +167,20 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
             if seam < 0:
                 break
             rows = b"".join((b"[", *before, memoryview(last)[: seam + 1], b"]"))
-            count += len(_ROWS.decode(_utf8(rows)))
+            count += len(_ROWS.decode(utf8(rows)))
             parts.append(memoryview(rows)[1:-1])
             unread = [last[seam + 2 :]]
             await asyncio.sleep(0)
         if parts and not waiting:
             # The last piece has the rest of the document: status, type, warnings, and that nothing follows.
             text = b"".join(unread)
-            document = _DOCUMENT.decode(_utf8(head + text))
+            document = prometheus.decode(head + text)
             data = _good(document, where=where)
             count += len(_ROWS.decode(data.result))
             if data.result_type == "matrix":
                 parts.append(memoryview(text)[: len(memoryview(data.result)) - 2])
                 return Series(parts=tuple(parts), count=count, size=size, warnings=_warnings(document))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         pass
     chunks.append(head)
     for index, part in enumerate(parts):
@@ -198,10 +190,9 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
     return None
 
 
-def _good(document: _Document, *, where: str) -> _Data:
-    found = _error_in(document)
-    if found is not None:
-        reason, text = found
+def _good(document: Document, *, where: str) -> Data:
+    if document.failure is not None:
+        reason, text = _reason(*document.failure)
         raise AgentError(f"{where} failed: {text}", reason=reason)
     if document.status != "success" or document.data is None:
         msg = f"{where} did not answer as the Prometheus API does: status is {document.status!r}"
@@ -209,25 +200,12 @@ def _good(document: _Document, *, where: str) -> _Data:
     return document.data
 
 
-def _error_in(document: _Document) -> tuple[Reason, str] | None:
-    if document.status != "error" and not document.error_type:
-        return None
-    kind = document.error_type or "error"
-    return _ERROR_TYPES.get(kind, Reason.QUERY_ERROR), excerpt(f"{kind}: {document.error}")
+def _reason(kind: str, text: str) -> tuple[Reason, str]:
+    return _ERROR_TYPES.get(kind, Reason.QUERY_ERROR), excerpt(f"{kind}: {text}")
 
 
-def _warnings(document: _Document) -> tuple[str, ...]:
-    # VictoriaMetrics sets isPartial if some of its storage did not answer. Thanos returns a warning instead.
-    partial = ["the answer is partial (isPartial)"] if document.is_partial is True else []
-    found = [*partial, *(document.warnings or []), *(document.infos or [])]
-    return tuple(excerpt(text) for text in found[:MAX_WARNINGS])
-
-
-def _utf8(text: bytes | bytearray) -> bytes | bytearray:
-    """The text. Raises UnicodeDecodeError, because msgspec does not check what it does not decode."""
-    if not text.isascii():
-        text.decode()
-    return text
+def _warnings(document: Document) -> tuple[str, ...]:
+    return tuple(map(excerpt, document.notes))
 
 
 def _invalid(where: str, error: Exception, body: bytearray) -> AgentError:

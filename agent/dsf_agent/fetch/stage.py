@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 from typing import Final
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from dsf_agent.endpoints.budget import BudgetFullError
 from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
@@ -15,10 +15,8 @@ from dsf_agent.kubernetes.cluster import Cluster
 from dsf_runtime.calls import display
 from dsf_wire import measures, query
 from dsf_wire.measures import SOURCE_TYPE
+from dsf_wire.prometheus import Request
 from dsf_wire.summary import Summary
-
-MAX_GET_LENGTH: Final = 2000
-"""Characters of a URL. A longer query is posted as a form, because some proxies refuse more than 2 kB."""
 
 MAX_LOOKBACK: Final = 10 * 366 * 86_400
 """Seconds. A longer range is probably a wrong unit."""
@@ -64,6 +62,8 @@ class Fetch:
         self._name = f"MetricSource {scorer.source_ref}: " if scorer.source_ref else ""
         self._kind = _kind(scorer)
         self._queries = [part.text for part in query.split(scorer.source_query)]
+        self._posts = True
+        """Whether the source, or a proxy before it, accepts POST as far as is known."""
 
     async def __call__(self, *, now: float) -> Series:
         """The series at ``now`` (Unix seconds). Raises AgentError."""
@@ -119,12 +119,16 @@ class Fetch:
         raise BudgetFullError(failure) if isinstance(failure, int) else failure.anew()
 
     async def _one(self, index: int, *, now: float) -> Series:
-        answer = await self._endpoint.call(self._call(index, now=now))
+        request = self._request(index, now=now)
+        answer = await self._endpoint.call(_call(request))
+        if request.is_refused_as_post(answer.status):
+            self._posts = False
+            answer = await self._endpoint.call(_call(self._request(index, now=now)))
         if not answer.ok:
             raise self._refused(answer, index=index)
         return await promjson.read(answer.chunks, where=self._where(index))
 
-    def _call(self, index: int, *, now: float) -> Call:
+    def _request(self, index: int, *, now: float) -> Request:
         scorer = self._scorer
         parameters = {"query": self._queries[index]}
         if _instant(scorer):
@@ -132,15 +136,7 @@ class Fetch:
         else:
             end, step = window_end(now, step=scorer.source_step), scorer.source_step
             parameters |= {"start": str(end - scorer.source_range), "end": str(end), "step": str(step)}
-        form = urlencode(parameters)
-        parts = urlsplit(scorer.source_endpoint)
-        joined = f"{parts.query}&{form}" if parts.query else form
-        url = urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
-        if len(url) <= MAX_GET_LENGTH:
-            return Call(url=url)
-        url = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        return Call(url=url, headers=headers, body=(form.encode(),))
+        return Request.of(scorer.source_endpoint, parameters, posts=self._posts)
 
     def _refused(self, answer: Answer, *, index: int) -> AgentError:
         error = refusal(answer, url=self._scorer.source_endpoint)
@@ -156,6 +152,11 @@ class Fetch:
     def _where(self, index: int) -> str:
         number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""
         return f"query{number} at {display(self._scorer.source_endpoint)}"
+
+
+def _call(request: Request) -> Call:
+    body = None if request.form is None else (request.form,)
+    return Call(url=request.url, headers=request.headers, body=body)
 
 
 async def _end(tasks: list[asyncio.Task[Series]]) -> None:

@@ -19,6 +19,7 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_runtime.calls import display, excerpt
+from dsf_wire.jsontext import without_mark
 from dsf_wire.scoring import ScoringResponse
 from dsf_wire.summary import Summary
 
@@ -215,7 +216,8 @@ class Score:
         answer = await self._endpoint.call(call)
         if not answer.ok:
             raise refusal(answer, url=url)
-        return await read(answer.body, where=display(url), label_sets=self._label_sets)
+        body = without_mark(answer.body)
+        return await read(body, where=display(url), label_sets=self._label_sets)
 
     def _body(self, series: Series) -> list[Body]:
         commas = itertools.chain([b'{"data":['], itertools.repeat(b","))

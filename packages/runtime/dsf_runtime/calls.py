@@ -129,6 +129,20 @@ def excerpt(data: bytes | str) -> str:
     return printable(" ".join(text.split()), most=TEXT_LIMIT)
 
 
+def refusal(url: str, *, status: int, location: str, body: bytes, place: str) -> str:
+    """What an error status of the peer at this URL says. ``location``: where a redirect points to.
+    ``place``: where people write the URL.
+    """
+    if 300 <= status < 400:
+        target = display(location) or "nowhere"
+        return (
+            f"{display(url)} answered {status} and points to {target}; redirects are not followed, write that"
+            f" URL {place}"
+        )
+    words = excerpt(body)
+    return f"{display(url)} answered {status}: {words}" if words else f"{display(url)} answered {status}"
+
+
 def hide(text: str, *secrets: str | None) -> str:
     """The text without the secrets and their beginnings. A peer may quote the headers of a request."""
     for secret in secrets:

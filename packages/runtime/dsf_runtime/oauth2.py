@@ -16,6 +16,7 @@ import msgspec
 from dsf_runtime.calls import display, hide
 from dsf_runtime.clock import Backoff, monotonic
 from dsf_wire.headers import value_fault
+from dsf_wire.jsontext import without_mark
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -200,7 +201,7 @@ def _read(body: bytes, client: Client) -> tuple[str, float]:
     """The token, and for how many seconds it is used. Nothing is quoted: it may hold a token."""
     place = display(client.token_url)
     try:
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = msgspec.json.decode(without_mark(body), type=_Answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise TokenError(f"{place} did not answer with a JSON object that has access_token") from None
     if answer.token_type.lower() != "bearer":

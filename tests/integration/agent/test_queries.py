@@ -93,6 +93,34 @@ async def test_a_long_query_is_posted(place: Place) -> None:
     assert got.query.items() >= {"dedup": "true", "tenant": "a b", "query": "up", "step": "30"}.items()
 
 
+async def test_a_long_query_is_sent_with_get_where_post_is_refused(place: Place) -> None:
+    """A proxy that lets only reading pass may know reading by its method."""
+    long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
+
+    def source(seen: Seen) -> Reply:
+        if seen.method == "POST":
+            return Reply(status=405, headers={"Allow": "GET"})
+        return matrix(series(1))
+
+    async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
+        place.put(entry("long", scoring=scoring.url, source=fake.url, sourceQuery=long, scoringInterval=60))
+        async with place.agent() as agent:
+            await until(lambda: len(scoring.seen) == 2, what="scored twice")
+            assert await agent.failures() == {}
+    assert [seen.method for seen in fake.seen] == ["POST", "GET", "GET"], "POST is not tried again"
+    assert {seen.query["query"] for seen in fake.seen if seen.method == "GET"} == {long}
+
+
+async def test_a_get_that_is_refused_is_told(place: Place) -> None:
+    """Nothing else can be tried."""
+    async with HttpFake(lambda _seen: Reply(status=405)) as fake:
+        place.put(entry("short", scoring="http://127.0.0.1:1", source=fake.url, scoringInterval=60))
+        async with place.agent() as agent:
+            await until(lambda: agent.scorer()["reason"] == "http_error", what="it failed")
+            assert "answered 405" in agent.scorer()["message"]
+    assert [seen.method for seen in fake.seen] == ["GET"]
+
+
 @pytest.mark.parametrize(
     ("step", "end"),
     [

@@ -76,6 +76,12 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
         {"a": 1},
         {},
     ),
+    "marked": (Reply(body=b"\xef\xbb\xbf" + GOOD.body), {"a": 1, "b": -3}, {}),
+    "marked-nan": (
+        Reply(body=b"\xef\xbb\xbf" + results(("a", "NaN"), ("b", "3")).body),
+        {"b": 3},
+        {"not_finite": 1},
+    ),
     "nan-elsewhere": (
         Reply(body=b'{"took": NaN, "results": [{"metric": {"node": "a"}, "score": 1}]}'),
         {"a": 1},

@@ -1,7 +1,9 @@
 """Faults of metric sources: each is counted, publishes nothing, affects no other scorer, and ends."""
 
+import asyncio
 import gzip
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ from tests.support.agent.http import (
     Fault,
     HttpFake,
     Reply,
+    Stream,
+    chunk,
     head,
     last_values,
     matrix,
@@ -81,7 +85,25 @@ def _raw(result: list[dict[str, Any]]) -> Reply:
 FOREIGN = ("nœud-ü-節點-🚀", '"quoted" \\ and\nbroken', "\u2028\u200e")
 
 
-def _odd() -> dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]]:
+MARK = b"\xef\xbb\xbf"
+"""A byte order mark, which some servers and proxies write before JSON."""
+
+
+def _dripped(body: bytes) -> Stream:
+    """Each of the first bytes is a chunk of its own."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for number in range(5):
+            yield chunk(body[number : number + 1])
+            for _ in range(40):
+                await asyncio.sleep(0)
+        yield chunk(body[5:])
+        yield chunk(b"")
+
+    return Stream(pieces=pieces())
+
+
+def _odd() -> dict[str, tuple[Reply | Stream, list[dict[str, Any]], dict[str, int], int]]:
     """By name: the answer, series that the scoring API must get, what is published, samples on /metrics."""
     # Above a megabyte: checked in pieces, with characters of several bytes at their seams.
     large = series(6000, points=9, node="節點", pod="p")
@@ -93,6 +115,9 @@ def _odd() -> dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]]
             3,
         ),
         "large": (_raw(large), large, {"節點": 6007}, 1),
+        "marked": (Reply(body=MARK + BODY), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
+        "large-marked": (Reply(body=MARK + _raw(large).body), large, {"節點": 6007}, 1),
+        "dripped-mark": (_dripped(MARK + BODY), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
         "foreign": (_raw(_series(*FOREIGN)), _series(*FOREIGN), dict.fromkeys(FOREIGN, 7), 3),
         "not-finite": (
             matrix(_series("a", value="NaN") + _series("b", value="+Inf") + _series("c")),

@@ -331,7 +331,7 @@ def test_the_token_and_headers_go_to_the_store(tmp_path: Path, fleet: Path) -> N
         assert store.headers[0]["x-scope-orgid"] == "team"
         refused = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
     assert refused.returncode == 1
-    assert "answers 401; --token-file names a file with a bearer token" in refused.stderr
+    assert "answered 401; --token-file names a file with a bearer token" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -455,9 +455,13 @@ def test_the_store_gets_what_its_source_names_in_the_repository(tmp_path: Path) 
     ("answer", "status", "told"),
     [
         (b"<html>login</html>", 200, "did not answer as Prometheus' /api/v1/query_range does"),
-        (b"no such page", 404, "answers 404: no such page"),
-        (b'{"status":"error","errorType":"bad_data","error":"unknown"}', 400, "failed: bad_data: unknown"),
-        (b"", 503, "answers 503"),
+        (b"no such page", 404, "answered 404: no such page"),
+        (
+            b'{"status":"error","errorType":"bad_data","error":"unknown"}',
+            400,
+            "answered 400: bad_data: unknown",
+        ),
+        (b"", 503, "answered 503"),
     ],
 )
 def test_a_store_without_an_answer_is_told(fleet: Path, answer: bytes, status: int, told: str) -> None:

@@ -151,6 +151,10 @@ def answers(body: str) -> Behaviour:
     return scoring(lambda asked: Given(body=body.encode()) if scores(asked).status == 200 else scores(asked))
 
 
+def marked(given: Given) -> Given:
+    return replace(given, body=b"\xef\xbb\xbf" + given.body)
+
+
 def fails_on(needle: bytes, status: int = 500) -> Behaviour:
     return scoring(
         lambda asked: (
@@ -176,6 +180,14 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         (on("/config", Given(status=401)), "error config: the page is public"),
         (on("/config", Given(body=b"<html>")), "error config: page is not JSON"),
         (on("/config", Given(body=b"[" * 100_000)), "error config: not JSON"),
+        (
+            on("/config", Given(body=b"\xef\xbb\xbf" + json.dumps(CONFIG).encode())),
+            "warning config.byte-order-mark: write UTF-8 without it",
+        ),
+        (
+            scoring(lambda asked: marked(scores(asked))),
+            "warning scoring.byte-order-mark: write UTF-8 without it",
+        ),
         (on("/config", Given(body=b"[1]")), "error config.schema: got `array`"),
         (
             altered(source__params__range="3600"),
@@ -301,9 +313,11 @@ def test_data_of_the_author_is_posted(stand_in: Callable[[Behaviour], StandIn], 
         "request.json": {"data": [row], "arguments": {"k": 1}},
         "list.json": [row],
         "prometheus.json": {"status": "success", "data": {"resultType": "matrix", "result": [row]}},
+        "marked.json": [row],
     }
     for name, content in files.items():
-        (tmp_path / name).write_text(json.dumps(content))
+        encoding = "utf-8-sig" if name == "marked.json" else "utf-8"
+        (tmp_path / name).write_text(json.dumps(content), encoding=encoding)
         code, found = check(api.url, "--data", str(tmp_path / name))
         assert code == 0
         assert found["scoring.sample"][1].startswith("1 scores for 1 series")

@@ -100,6 +100,13 @@ def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: PageSe
     assert cpu.files() == before
 
 
+def test_a_byte_order_mark_is_no_change(cpu: Repository, server: PageServer) -> None:
+    before = cpu.files()
+    server.pages["/config"] = Answer(body=b"\xef\xbb\xbf" + json.dumps(page()).encode())
+    assert cpu.sync() == 0
+    assert cpu.files() == before
+
+
 def test_null_is_absent(repository: Repository, server: PageServer) -> None:
     """FastAPI writes the optional fields of its models as null."""
     params = {"query": None, "range": None, "step": None}

@@ -63,6 +63,13 @@ async def test_a_token_is_kept_until_shortly_before_its_end(said: dict[str, Any]
     assert await server.get() == "token-2"
 
 
+async def test_an_answer_may_begin_with_a_byte_order_mark() -> None:
+    async def ask(_client: Client) -> bytes:
+        return b'\xef\xbb\xbf{"access_token": "issued"}'
+
+    assert await AccessTokens().get("key", CLIENT, ask=ask) == "issued"
+
+
 async def test_one_request_is_sent_for_all_that_wait() -> None:
     server = Server(expires_in=3600)
     assert set(await asyncio.gather(*(server.get() for _ in range(50)))) == {"token-1"}

@@ -8,11 +8,22 @@ import msgspec
 from msgspec import structs
 
 from dsf_scorer.conformance import exchange, scoring
-from dsf_scorer.conformance.exchange import ERROR, OK, WARNING, Client, Finding, Report, Target, trouble
+from dsf_scorer.conformance.exchange import (
+    ERROR,
+    OK,
+    WARNING,
+    Client,
+    Finding,
+    Report,
+    Target,
+    byte_order_mark,
+    trouble,
+)
 from dsf_scorer.conformance.scoring import Sample, nodes
 from dsf_scorer.definition import DEFAULT_PATH, check_definition
 from dsf_scorer.errors import DefinitionError, UsageError
 from dsf_wire import query
+from dsf_wire.jsontext import without_mark
 from dsf_wire.scorename import sanitise
 from dsf_wire.scoring import ConfigScoring, ScorerConfig, without_nulls
 
@@ -47,7 +58,7 @@ def config_page(
         message = f"{target.config_url} answers {reply.status}{reply.excerpt}"
         return None, [Finding("config", ERROR, message, hint)]
     try:
-        plain = without_nulls(msgspec.json.decode(reply.body))
+        plain = without_nulls(msgspec.json.decode(without_mark(reply.body)))
         page = msgspec.convert(plain, ScorerConfig)
     except msgspec.ValidationError as problem:
         hint = (
@@ -58,6 +69,8 @@ def config_page(
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         return None, [Finding("config", ERROR, f"the page is not JSON: {problem}")]
     findings = [Finding("config", OK, f"answers 200 in {reply.seconds * 1000:.0f} ms")]
+    if reply.has_mark:
+        findings.append(byte_order_mark("config.byte-order-mark"))
     if unknown := ", ".join(_unknown(plain, ScorerConfig, "$")):
         message = f"{unknown} mean nothing to gitops-dsf"
         findings.append(Finding("config.unknown-fields", WARNING, message, "check the spelling"))

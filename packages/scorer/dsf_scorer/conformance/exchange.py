@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from dsf_scorer.errors import UsageError
+from dsf_wire.jsontext import without_mark
 from dsf_wire.text import printable_json, printable_lines
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
@@ -124,6 +125,11 @@ class Reply:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower() or "absent"
 
     @property
+    def has_mark(self) -> bool:
+        """Whether the body begins with a byte order mark."""
+        return without_mark(self.body) != self.body
+
+    @property
     def excerpt(self) -> str:
         """The start of the response's text, on one line."""
         text = " ".join(self.body[:300].decode(errors="replace").split())[:160]
@@ -142,6 +148,14 @@ def trouble(check: str, reply: Reply) -> Finding | None:
         hint = "a 5xx means that the scoring API itself failed; see its log"
         return Finding(check, ERROR, f"answers {reply.status}{reply.excerpt}", hint)
     return None
+
+
+def byte_order_mark(check: str) -> Finding:
+    """What is said of a body that begins with a byte order mark. Our agent ignores it. Upstream's is written
+    in Go, whose encoding/json refuses it.
+    """
+    message = "the answer begins with a byte order mark, which other readers of JSON refuse"
+    return Finding(check, WARNING, message, "write UTF-8 without it (RFC 8259, section 8.1)")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,22 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from dsf_scorer.conformance.exchange import ERROR, NOTICE, OK, WARNING, Client, Finding, Reply, trouble
+from dsf_scorer.conformance.exchange import (
+    ERROR,
+    NOTICE,
+    OK,
+    WARNING,
+    Client,
+    Finding,
+    Reply,
+    byte_order_mark,
+    trouble,
+)
 from dsf_scorer.errors import UsageError
 from dsf_scorer.testing import series
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.dimension import LABELS
+from dsf_wire.jsontext import without_mark
 from dsf_wire.scoring import ScoringResponse, ScoringResult
 
 POINTS: Final = 60
@@ -60,7 +71,7 @@ def nodes(count: int) -> list[dict[str, Any]]:
 
 
 class _Answer(msgspec.Struct):
-    result: list[dict[str, Any]]
+    result: list[dict[str, Any]] | None
 
 
 class _Request(msgspec.Struct):
@@ -73,7 +84,8 @@ class _Request(msgspec.Struct):
 def read_sample(path: Path) -> Sample:
     """Reads a scoring request, a list of series or an answer of Prometheus. Raises UsageError."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]] | _Request)
+        content = without_mark(path.read_bytes())
+        found = msgspec.json.decode(content, type=list[dict[str, Any]] | _Request)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
     except msgspec.ValidationError as error:
@@ -85,7 +97,7 @@ def read_sample(path: Path) -> Sample:
         raise UsageError(f"{path}: not JSON: {error}") from error
     if isinstance(found, list):
         return Sample(data=found, generic=False)
-    data = found.data.result if isinstance(found.data, _Answer) else found.data
+    data = found.data.result or [] if isinstance(found.data, _Answer) else found.data
     return Sample(data=data, arguments=found.arguments, generic=False)
 
 
@@ -220,6 +232,8 @@ def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
         return
     message = f"{len(results)} scores for {len(sample.data)} series in {reply.seconds * 1000:.0f} ms"
     yield Finding("scoring.sample", OK, message)
+    if reply.has_mark:
+        yield byte_order_mark("scoring.byte-order-mark")
     outside = sum(not SCORE_MIN <= result.score <= SCORE_MAX for result in results)
     labels = {tuple(result.metric.get(label, "") for label in LABELS) for result in results}
     if reply.media != "application/json":
@@ -245,7 +259,7 @@ def _results(body: bytes) -> tuple[list[ScoringResult], list[str]]:
     """The valid results of a response, and the faults of others, read one by one as the agent does."""
     results, faults = [], []
     try:
-        raw = msgspec.json.decode(body, type=ScoringResponse).results
+        raw = msgspec.json.decode(without_mark(body), type=ScoringResponse).results
     except msgspec.ValidationError as error:
         return [], [f'{error}; expected {{"results": [{{"metric": {{...}}, "score": 1.5}}]}}']
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
