@@ -15,8 +15,10 @@ from gitops_dsf.cli.status_text import queue_lines
 from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.cli.verdict_text import explanation_text, placement_text, verdict_text, what_would_flip
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.snapshot import HubData, HubSource
 from gitops_dsf.simulator import Explanation, Verdict, explain, simulate
+from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.views.preview.fleet import (
     FleetVersion,
@@ -115,10 +117,10 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write(printable_lines((data.describe(), *_assumption(fleet, keys, data))))
     if not keys:
         sys.stdout.write("this repository renders no Placement\n")
-    written = typed_placements(fleet, keys) if data.snapshot is None else {}
+    unscored = typed_placements(fleet, keys) if data.snapshot is None else {}
     for verdict in verdicts:
         rows = None if args.all else 20
-        shown = verdict_text(verdict, without_scores=written.get(verdict.placement), rows=rows)
+        shown = verdict_text(verdict, without_scores=unscored.get(verdict.placement), rows=rows)
         sys.stdout.write(f"\n{shown}")
     return 0
 
@@ -187,7 +189,7 @@ def explain_placement(args: argparse.Namespace) -> int:
             f"there is no cluster {args.cluster} in clusters/{' or on the hub' if data.snapshot else ''}"
             + (f"; did you mean {' or '.join(close)}?" if close else "")
         )
-    explanation = explain(verdict, args.cluster, spans=fleet.spans)
+    explanation = _explained(verdict, args.cluster, fleet)
     unranked = data.snapshot is None and explanation.rank is not None
     if unranked:
         unknown = dict.fromkeys(("selected", "rank", "points", "rival", "rival_points", "margin"))
@@ -211,8 +213,25 @@ def explain_placement(args: argparse.Namespace) -> int:
         sys.stdout.write(f"{head}{printable_lines((f'{where}: {explanation.reason}',))}")
     else:
         text = explanation_text(explanation, placement=explanation.placement)
-        sys.stdout.write(f"{head}{text}{what_would_flip(explanation)}")
+        by_scores = as_people_wrote(verdict)
+        if by_scores.chosen == verdict.chosen or data.snapshot is None:
+            sys.stdout.write(f"{head}{text}{what_would_flip(explanation)}")
+        else:
+            wish = names_text(sorted(by_scores.chosen)) or "no cluster"
+            paced = f"  paced: it holds its clusters; the written weights ask for {wish}"
+            sys.stdout.write(f"{head}{text}\n{printable_lines((paced,))}")
     return 0
+
+
+def _explained(verdict: Verdict, cluster: str, fleet: FleetVersion) -> Explanation:
+    """Why a cluster is in or out, by the weights that people wrote. A paced Placement that wishes to move is
+    still where it is, and no score would change that.
+    """
+    explanation = explain(as_people_wrote(verdict), cluster, spans=fleet.spans)
+    decided = cluster in verdict.chosen
+    if explanation.selected in {None, decided}:
+        return explanation
+    return msgspec.structs.replace(explanation, selected=decided, margin=None, flips=())
 
 
 def _assumed(fleet: FleetVersion, keys: Iterable[str], data: HubData) -> tuple[str, ...]:
@@ -259,12 +278,14 @@ def _pace_text(pace: PacedPlacement, *, known: bool) -> str:
 
 def _placement(fleet: FleetVersion, verdict: Verdict, data: HubData, pace: PacedPlacement | None) -> str:
     key = verdict.placement
-    written = typed_placements(fleet, {key})[key]
-    shown = verdict_text(verdict, without_scores=None if data.snapshot else written, rows=20)
+    typed = typed_placements(fleet, {key})[key]
+    shown = verdict_text(
+        verdict, by=as_people_wrote(verdict), without_scores=None if data.snapshot else typed, rows=20
+    )
     paced = "" if pace is None else _pace_text(pace, known=data.snapshot is not None)
     source = "" if data.snapshot else ", with --scores, --state-branch or --context"
     head = printable_lines((data.describe(), *_assumption(fleet, (key,), data)))
     return (
-        f"{head}\n{placement_text(written)}{paced}\n{shown}"
+        f"{head}\n{placement_text(written(typed))}{paced}\n{shown}"
         f"\nwhy one of them is in or out{source}: gitops-dsf explain {key} CLUSTER\n"
     )

@@ -6,6 +6,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.metadata import age_text
 from gitops_dsf.hub.scores import State
+from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.placements import ApplicationView, Copy, DecisionFlip, PlacementView, Standing
 from gitops_dsf.views.status.queue import FailoverView, QueueView, draining_text, waiting_text
@@ -175,9 +176,21 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
             yield f"    {item.note}"
         if item.counted_as_zero:
             yield f"    scores missing or expired, which count as 0: {names_text(item.counted_as_zero)}"
+        if item.wish is not None:
+            yield f"    paced: it holds its clusters; the written weights ask for {_names(item.wish)}"
+        if item.lead is not None:
+            yield f"    {lead_text(item.lead)}"
         yield from (f"    {_flip(each)}" for each in item.flips)
     if len(shown) < len(ordered):
         yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
+
+
+def lead_text(lead: Lead) -> str:
+    """`paris leads berlin by 19 points of the mean score; the stickiness is 20, so it stays on berlin`."""
+    return (
+        f"{lead.cluster} leads {lead.over} by {lead.points:g} points of the mean score; the stickiness is"
+        f" {lead.stickiness:g}, so it stays on {lead.over}"
+    )
 
 
 def _decision(item: PlacementView) -> str:

@@ -3,6 +3,7 @@
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.objects import ClusterSelector, LabelSelector, Placement
+from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.selectors import lenient_selector
@@ -34,10 +35,16 @@ def placement_text(placement: Placement) -> str:
     return printable_lines(lines)
 
 
-def verdict_text(verdict: Verdict, *, without_scores: Placement | None = None, rows: int | None) -> str:
+def verdict_text(
+    verdict: Verdict,
+    *,
+    by: Verdict | None = None,
+    without_scores: Placement | None = None,
+    rows: int | None,
+) -> str:
     """Formats the selection, the ranking with each prioritizer's share, and the dropped clusters; at most
     `rows` lines of each table. With the Placement as it was written instead of scores: what the filters alone
-    decide.
+    decide. `by`: the verdict by other weights, whose ranking is shown in place of its own.
     """
     if without_scores is not None and verdict.outcome is Outcome.SCHEDULED and verdict.ranking is not None:
         return _eligible(verdict, without_scores, rows)
@@ -45,7 +52,7 @@ def verdict_text(verdict: Verdict, *, without_scores: Placement | None = None, r
         (f"{verdict.placement}: {_headline(verdict)}", *(f"  note: {note}" for note in verdict.notes))
     )
     if verdict.ranking is not None:
-        text += _ranking(verdict, rows)
+        text += _ranking(by or verdict, rows, chosen=verdict.chosen)
     return text + _dropped(verdict, rows)
 
 
@@ -86,11 +93,11 @@ def _candidates(verdict: Verdict) -> str:
     return f"{plural(len(verdict.candidates), 'cluster')} in {sets if names else 'no bound cluster set'}"
 
 
-def _ranking(verdict: Verdict, rows: int | None) -> str:
+def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> str:
     ranking = verdict.ranking
     if ranking is None or not ranking.order:
         return ""
-    chosen, names = verdict.chosen, verdict.state.names
+    names = verdict.state.names
     weighted = (f"{prioritizer_text(item.name)} x{item.weight}" for item in verdict.prioritizers)
     headers = ["rank", "", "cluster", "points", *weighted]
     shown = ranking.order[:rows]
@@ -108,8 +115,8 @@ def _ranking(verdict: Verdict, rows: int | None) -> str:
 
 
 def _score(verdict: Verdict, prioritizer: Prioritizer, value: int | None, cluster: str) -> str:
-    """The score, or why there is none."""
-    if prioritizer.built_in is None:
+    """The score, or why there is none. An item of moves is no score, so nobody misses one."""
+    if prioritizer.built_in is None and prioritizer.resource != MOVES_SCORE:
         found = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
         if found is None or found.get(prioritizer.score) is None:
             return MISSING

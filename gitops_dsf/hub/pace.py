@@ -98,3 +98,17 @@ def as_written(item: objects.Placement, ranking: PacedRanking) -> objects.Placem
         terms.append(objects.PrioritizerConfig(objects.ScoreCoordinate("BuiltIn", "Steady"), ranking.steady))
     policy = objects.PrioritizerPolicy("Exact", tuple(terms))
     return msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, prioritizer_policy=policy))
+
+
+def written(item: objects.Placement) -> objects.Placement:
+    """The Placement with what people wrote. It is the same object if it is not paced, or if its annotation
+    cannot be read.
+
+    Ask this Placement for everything that people read about scores. Ask the one that is on the hub for what
+    OCM decides: there the items of moves count, and they are no scores.
+    """
+    try:
+        ranking = paced_ranking(item)
+    except msgspec.DecodeError:
+        return item
+    return item if ranking is None else as_written(item, ranking)

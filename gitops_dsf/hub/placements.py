@@ -13,7 +13,7 @@ from msgspec import Struct
 from gitops_dsf.hub import objects
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.hub.pace import PACE_ANNOTATION
+from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, written
 from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
 
 BuiltIn = Literal["Balance", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Steady"]
@@ -28,7 +28,7 @@ _NAMED: Final = re.compile(r"""\.scores\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)""")
 
 
 class RankedBy(Struct, frozen=True):
-    """A prioritizer of type AddOn with a weight other than 0."""
+    """A score that ranks clusters, with a weight other than 0."""
 
     resource: str
     """Name of the AddOnPlacementScore."""
@@ -73,14 +73,20 @@ def summary_of(item: objects.Placement) -> PlacementSummary:
 
 
 def ranked_by(item: objects.Placement) -> tuple[RankedBy, ...]:
-    """Its prioritizers that read scores, in order."""
+    """The scores by which people rank the clusters, in order, with the weights that they wrote.
+
+    The item of a paced Placement in `gitops-dsf-moves` is none of them, although OCM reads it as a score.
+    """
+    return tuple(each for each in _read_by_ocm(written(item)) if each.resource != MOVES_SCORE)
+
+
+def _read_by_ocm(item: objects.Placement) -> Iterator[RankedBy]:
+    """The prioritizers of the object that read AddOnPlacementScores, in order."""
     policy = item.spec.prioritizer_policy
-    found = []
     for each in (policy.configurations if policy else None) or ():
         read = each.score_coordinate
         if each.weight and read is not None and read.type == "AddOn" and read.add_on is not None:
-            found.append(RankedBy(read.add_on.resource_name, read.add_on.score_name, each.weight))
-    return tuple(found)
+            yield RankedBy(read.add_on.resource_name, read.add_on.score_name, each.weight)
 
 
 def predicate_of(written: objects.ClusterPredicate) -> Predicate:
@@ -147,8 +153,10 @@ def _without_scores(predicate: objects.ClusterPredicate) -> objects.ClusterPredi
 
 
 def resources_read(item: objects.Placement) -> frozenset[str] | None:
-    """Names of the AddOnPlacementScores that it reads; None means any, because an expression computes it."""
-    found = {each.resource for each in ranked_by(item)}
+    """Names of the AddOnPlacementScores that OCM reads for it, those with the items of moves too; None means
+    any, because an expression computes the name.
+    """
+    found = {each.resource for each in _read_by_ocm(item)}
     for text in expressions(item):
         names = [double or single for double, single in _NAMED.findall(text)]
         if text.count(".scores(") != len(names):
@@ -158,9 +166,9 @@ def resources_read(item: objects.Placement) -> frozenset[str] | None:
 
 
 def _lenient_predicates(item: objects.Placement) -> Iterator[Predicate]:
-    for written in item.spec.predicates or ():
+    for each in item.spec.predicates or ():
         try:
-            yield predicate_of(written)
+            yield predicate_of(each)
         except SelectorError:
             # OCM decides nothing for such a Placement, so no cluster is left out by mistake.
             yield Predicate()

@@ -9,7 +9,7 @@ from msgspec import Struct
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.simulator.documents import SimulatorInputError
-from gitops_dsf.simulator.prioritizers import Prioritizer, Ranking
+from gitops_dsf.simulator.prioritizers import Prioritizer, Ranking, add_up
 from gitops_dsf.simulator.verdict import Outcome, Verdict
 
 LOWEST, HIGHEST = -100, 100
@@ -121,6 +121,48 @@ def margins(verdict: Verdict) -> Mapping[str, int]:
         if ranking and (margin := _margin(ranking, index, selected=place < ranking.selected)) is not None:
             found[names[ranking.clusters[index]]] = margin
     return found
+
+
+class Lead(Struct, frozen=True, kw_only=True):
+    """A cluster with better scores than one that is chosen, which stays out because of the stickiness."""
+
+    cluster: str
+    over: str
+    """The chosen cluster with the lowest scores."""
+    points: float
+    """Of the weighted mean of the scores."""
+    stickiness: float
+    """The points of the weighted mean that it must lead by before the Placement moves."""
+
+
+def lead(verdict: Verdict) -> Lead | None:
+    """The best cluster that only Steady keeps out; None if there is none, or if more than scores and Steady
+    rank the clusters.
+    """
+    ranking, names = verdict.ranking, verdict.state.names
+    scored = [each for each in verdict.prioritizers if each.prioritizer.built_in is None]
+    steady = sum(each.weight for each in verdict.prioritizers if each.prioritizer.built_in == "Steady")
+    if ranking is None or not ranking.selected or steady <= 0 or not scored:
+        return None
+    if any(each.prioritizer.built_in not in {None, "Steady"} for each in verdict.prioritizers):
+        return None
+    sums = add_up(scored, len(ranking.clusters))
+    chosen = ranking.order[: ranking.selected]
+    others = ranking.order[ranking.selected :]
+    if not others or verdict.chosen != verdict.current:
+        return None
+    # Clusters are in order of name, so equal sums are decided by the index.
+    best = min(others, key=lambda index: (-sums[index], index))
+    worst = min(chosen, key=lambda index: (sums[index], -index))
+    if sums[best] <= sums[worst]:
+        return None
+    total = max(1, sum(abs(each.weight) for each in scored))
+    return Lead(
+        cluster=names[ranking.clusters[best]],
+        over=names[ranking.clusters[worst]],
+        points=round((sums[best] - sums[worst]) / total, 1),
+        stickiness=round(100 * steady / total, 1),
+    )
 
 
 def _margin(ranking: Ranking, index: int, *, selected: bool) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gitops_dsf.hub.names import DISABLE_ANNOTATION
 from gitops_dsf.hub.objects import Placement, PlacementDecision
+from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.simulator import filters, prioritizers
 from gitops_dsf.simulator.documents import SimulatorInputError
@@ -75,6 +76,18 @@ def simulate_placement(placement: Placement, *, state: HubState, now: datetime) 
             return start
         return replace(start, outcome=Outcome.PANIC, panic=str(panic))
     return scheduled if scheduled.unsupported else _conclude(scheduled)
+
+
+def as_people_wrote(verdict: Verdict) -> Verdict:
+    """The verdict by the weights and the stickiness that people wrote, on the same hub.
+
+    It differs from the verdict only for a paced Placement, which holds its clusters: then the verdict says
+    what OCM decides, and this one says how the scores rank the clusters and what they ask for.
+    """
+    placement = written(verdict.source)
+    if placement is verdict.source:
+        return verdict
+    return simulate_placement(placement, state=verdict.state, now=verdict.now)
 
 
 def _outcome(placement: Placement) -> Outcome:

@@ -103,11 +103,11 @@ def placement(name: str, *resources: str, number: int = 1, namespace: str = ARGO
     return of("Placement", meta(name, namespace, labels=labels), spec=spec)
 
 
-def paced(item: Object, *, demand: int = 0, steady: int = 0) -> Object:
-    """The Placement, rendered with a pace."""
+def paced(item: Object, *, demand: int = 0, steady: int = 0, weight: int = 1) -> Object:
+    """The Placement, rendered with a pace. `weight` and `steady` are those that people wrote."""
     metadata, policy = item["metadata"], item["spec"]["prioritizerPolicy"]
     coordinates = [each["scoreCoordinate"]["addOn"] for each in policy["configurations"]]
-    rest = {"weight": 1, "demand": demand, "delay": 60, "range": 600}
+    rest = {"weight": weight, "demand": demand, "delay": 60, "range": 600}
     terms = [
         {"resource": each["resourceName"], "dimension": each["scoreName"], **rest} for each in coordinates
     ]

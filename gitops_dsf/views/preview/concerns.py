@@ -10,6 +10,7 @@ from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
+from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.fleet import FleetVersion, Object, hub_state
 from gitops_dsf.views.preview.moves import UNKNOWN, Move
 from gitops_dsf.views.preview.paced import is_paced
@@ -47,8 +48,11 @@ def concerns(
         for item in found:
             if item.after is not None and item.touched:
                 yield from _too_few(item, item.after)
-                if item.certainty is None or item.certainty.decided:
-                    yield from _close(item.after, close_points, head.spans)
+                by_scores = as_people_wrote(item.after)
+                # Of a paced Placement that wishes to move already, the queue of moves tells.
+                known = item.certainty is None or item.certainty.decided
+                if known and by_scores.chosen == item.after.chosen:
+                    yield from _close(by_scores, close_points, head.spans)
         yield from _herd_concerns(moving, base, head)
         yield from _data_concerns(hub.snapshot, hub, head)
 
@@ -257,6 +261,7 @@ def _why_none(verdict: Verdict) -> str:
 
 
 def _close(verdict: Verdict, points: int, spans: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+    """`verdict` is by the weights that people wrote."""
     ranking = verdict.ranking
     if points <= 0 or ranking is None or not 0 < ranking.selected < len(ranking.order):
         return

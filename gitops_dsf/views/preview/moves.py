@@ -6,8 +6,10 @@ from typing import Final, Literal
 from msgspec import Struct, structs
 
 from gitops_dsf.simulator import Outcome, Verdict, explain
+from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.transition import Pass
+from gitops_dsf.wording import names_text
 
 Unknown = Literal["unknown"]
 """In place of a value that cannot be known before the changed scorers have run."""
@@ -121,9 +123,13 @@ def _reason(item: Pass, left: tuple[str, ...], joined: tuple[str, ...]) -> str:
     verdict = item.after
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
         return verdict.notes[0] if verdict.notes else str(verdict.outcome)
+    by_scores = as_people_wrote(verdict)
     if item.before is None:
-        return f"new Placement; {_explained(verdict, joined[0])}"
-    return _explained(verdict, (left or joined)[0])
+        return f"new Placement; {_explained(by_scores, joined[0])}"
+    reason = _explained(by_scores, (left or joined)[0])
+    if joined and not by_scores.chosen.issuperset(joined):
+        return f"{reason}; {names_text(joined)} is where the reconciler planned that it goes"
+    return reason
 
 
 def _explained(verdict: Verdict, cluster: str) -> str:
@@ -135,8 +141,12 @@ def _explained(verdict: Verdict, cluster: str) -> str:
 
 
 def _standing(item: Pass, cluster: str) -> Standing:
-    old, new = _terms(item.before, cluster), _terms(item.after, cluster)
-    is_ranked = _place(item.after, cluster) is not None
+    """By the weights that people wrote, also for a paced Placement."""
+    verdict_before, verdict_after = (
+        None if each is None else as_people_wrote(each) for each in (item.before, item.after)
+    )
+    old, new = _terms(verdict_before, cluster), _terms(verdict_after, cluster)
+    is_ranked = _place(verdict_after, cluster) is not None
     terms: list[Term] = []
     for name in {**old, **new}:
         kind, _, score = name.partition("/")
@@ -157,8 +167,8 @@ def _standing(item: Pass, cluster: str) -> Standing:
     unknown = any(term.unknown_because for term in terms)
     return Standing(
         cluster=cluster,
-        before=_sum(item.before, cluster),
-        after=UNKNOWN if unknown else _sum(item.after, cluster),
+        before=_sum(verdict_before, cluster),
+        after=UNKNOWN if unknown else _sum(verdict_after, cluster),
         terms=tuple(terms),
     )
 

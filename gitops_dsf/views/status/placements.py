@@ -10,8 +10,11 @@ from msgspec import Struct, structs
 
 from gitops_dsf.hub.applications import Application, ApplicationSet
 from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
+from gitops_dsf.simulator.explain import Lead, lead
+from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.status.inputs import Inputs, Part
 
 NEEDED: Final = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
@@ -57,7 +60,14 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
     flips: tuple[DecisionFlip, ...]
-    """Which cluster would leave first, and which would come in first."""
+    """Which cluster would leave first, and which would come in first, by the weights that people wrote. None
+    while a paced Placement wishes to move."""
+    paced: bool
+    """Whether its moves are paced: then it holds its clusters until the reconciler admits a move."""
+    wish: tuple[str, ...] | None
+    """The clusters that the written weights ask for, where a paced Placement holds others; else None."""
+    lead: Lead | None
+    """A cluster that is better by its scores, and stays out because of the stickiness."""
 
 
 class Standing(StrEnum):
@@ -134,6 +144,9 @@ def placement_views(
             note=f"what OCM would decide is not known: {state}" if isinstance(state, str) else None,
             counted_as_zero=(),
             flips=(),
+            paced=bool(item.metadata.annotation(PACE_ANNOTATION)),
+            wish=None,
+            lead=None,
         )
         if isinstance(state, str):
             yield view, ()
@@ -149,14 +162,18 @@ def placement_views(
             yield structs.replace(view, note=note), ()
             continue
         satisfied, chosen = verdict.satisfied, tuple(sorted(verdict.chosen))
+        by_scores = as_people_wrote(verdict)
+        wishes = by_scores.chosen != verdict.chosen
         view = structs.replace(
             view,
             eligible=len(eligible),
             next=chosen,
             settled=current in (None, chosen),
             note=satisfied.message or None if satisfied is not None and not satisfied.status else None,
-            counted_as_zero=_counted_as_zero(verdict, inputs.now),
-            flips=tuple(_flips(verdict, cluster, spans)),
+            counted_as_zero=_counted_as_zero(by_scores, inputs.now),
+            flips=() if wishes else tuple(_flips(by_scores, cluster, spans)),
+            wish=tuple(sorted(by_scores.chosen)) if wishes else None,
+            lead=None if wishes else lead(by_scores),
         )
         yield view, eligible
 

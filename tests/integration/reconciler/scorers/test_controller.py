@@ -10,6 +10,7 @@ from dsf_runtime.apiserver import ApiError
 from gitops_dsf.reconciler.hub.view import HubView
 from tests.integration.reconciler.replica import from_now
 from tests.integration.reconciler.scorerhub import LONG_AGO, NAMESPACE, Leader, ScorerHub, leading
+from tests.support import hubobjects
 from tests.support.apiserver import Object
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import Answer, PageServer
@@ -144,6 +145,32 @@ async def test_placements_that_rank_by_a_missing_score_are_named(hub: ScorerHub,
     assert hub.events_about("Placement")[-1] == ("web", "ScoresComplete", 1)
     messages = hub.events("ScoresMissing")
     assert messages[1].startswith("ranks by cpu, and counts 2 clusters (c2, c3) as 0")
+
+
+async def test_items_of_moves_are_no_missing_scores_of_a_paced_placement(
+    hub: ScorerHub, leader: Leader
+) -> None:
+    """OCM reads them as a score, and most clusters have none."""
+    hub.scorer("cpu")
+    hub.joined("c1", "c2", "c3")
+    hub.masks("[]")
+    for cluster in ("c1", "c2", "c3"):
+        hub.score(cluster)
+    plain = hubobjects.placement("web", "cpu")
+    (term,) = plain["spec"]["prioritizerPolicy"]["configurations"]
+    term["scoreCoordinate"]["addOn"]["scoreName"] = "all"
+    item = hubobjects.paced(plain)
+    hub.put("placements", "web", namespace=hubobjects.ARGOCD, metadata=item["metadata"], spec=item["spec"])
+    hub.decide("web", "c1")
+    await leader.once()
+    assert hub.events_about("Placement") == []
+    assert set(leader.samples("placement_missing_scores", "scorer")) == {"cpu"}
+    hub.unpublish("c2")
+    await leader.once()
+    (message,) = hub.events("ScoresMissing")
+    assert message.startswith("ranks by cpu, and counts 1 cluster (c2) as 0"), (
+        "a score that is missing is told"
+    )
 
 
 async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_the_placement(

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.cli.status_text import lead_text
+from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Filter, build
 from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.views.status.placements import ApplicationView, PlacementView
@@ -19,6 +21,7 @@ from tests.support.hubobjects import (
     fleet,
     global_set,
     joined,
+    paced,
     placement,
     score,
     scorer,
@@ -71,6 +74,34 @@ def test_a_score_that_its_scorer_never_publishes_flips_nothing(
     next(item for item in objects if item["kind"] == "DynamicScorer")["spec"].update(more)
     view = only(objects)
     assert {turn.cluster: turn.score and turn.score.needed for turn in view.flips} == needed
+
+
+def sticky(values: dict[str, int], *, decided: str, pace: bool = False) -> PlacementView:
+    """A stickiness of 20 points: weight 5 for the score, and 1 for Steady."""
+    objects = scored(values, decided=(decided,))
+    item = next(each for each in objects if each["kind"] == "Placement")
+    if pace:
+        objects[objects.index(item)] = paced(item, weight=5, steady=1)
+    else:
+        terms = item["spec"]["prioritizerPolicy"]["configurations"]
+        terms[0]["weight"] = 5
+        terms.append({"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": 1})
+    return only(objects)
+
+
+@pytest.mark.parametrize("pace", [False, True])
+def test_a_better_cluster_that_the_stickiness_keeps_out_is_named(pace: bool) -> None:
+    view = sticky({"berlin": 50, "oslo": 60, "paris": 69}, decided="berlin", pace=pace)
+    assert (view.next, view.wish) == (("berlin",), None)
+    assert view.lead == Lead(cluster="paris", over="berlin", points=19.0, stickiness=20.0)
+    assert lead_text(view.lead) == (
+        "paris leads berlin by 19 points of the mean score; the stickiness is 20, so it stays on berlin"
+    )
+    best = sticky({"berlin": 70, "oslo": 60, "paris": 69}, decided="berlin", pace=pace)
+    assert best.lead is None, "it is on the best cluster"
+    away = sticky({"berlin": 50, "oslo": 60, "paris": 71}, decided="berlin", pace=pace)
+    assert away.lead is None, "it moves, or wishes to"
+    assert (away.wish, away.next) == ((("paris",), ("berlin",)) if pace else (None, ("paris",)))
 
 
 def test_one_cluster_is_asked_about() -> None:
