@@ -22,6 +22,7 @@ from dsf_wire.constants import CONFIGMAP_NAME
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.placements import decision_of
+from gitops_dsf.hub.points import mean_weight
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files
 from gitops_dsf.hubreader.files import from_path
@@ -227,7 +228,7 @@ def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> O
     """A verdict as points that people can compare: the weighted means of scores, without stickiness."""
     scored = [(name, weight, scores) for name, weight, scores in verdict.prioritizer_scores if name != STEADY]
     steady = sum(weight for name, weight, _ in verdict.prioritizer_scores if name == STEADY)
-    total = sum(abs(weight) for _, weight, _ in scored) or 1
+    total = mean_weight(verdict.prioritizers)
     ranked = verdict.scores or {}
     return Observation(
         time=now,

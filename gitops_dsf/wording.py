@@ -4,9 +4,9 @@ import difflib
 from collections.abc import Iterable
 
 
-def plural(count: int, noun: str) -> str:
-    """Formats `1 cluster`, `2 clusters`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def plural(count: int | str, noun: str) -> str:
+    """Formats `1 cluster`, `2 clusters`. A count may be text, such as `2.5`."""
+    return f"{count} {noun}" if str(count) == "1" else f"{count} {noun}s"
 
 
 def names_text(names: Iterable[str], *, most: int = 5) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from gitops_dsf.backtest.track import Grid, Track, Tracks
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import required_scores, without_score_predicates
+from gitops_dsf.hub.points import mean_weight
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
 from gitops_dsf.simulator.groups import RESYNC_SECONDS
 from gitops_dsf.simulator.prioritizers import Prioritizer, add_up, score
@@ -32,6 +33,8 @@ class Contest:
     """Prioritizers that read only the allocatable resources of the clusters."""
     steady: int
     """Weight of Steady; 0 if there is none."""
+    balance: tuple[Prioritizer, ...]
+    """Balance, if there is one. It has a part in the points, and only the simulator computes it."""
     required: tuple[tuple[str, str], ...]
     """Resource and item of the scores that a candidate must have to be eligible, whatever their age."""
     special: bool
@@ -60,10 +63,10 @@ class Contest:
         ]
         return tuple(add_up(results, len(self.candidates)))
 
-    @property
+    @cached_property
     def total_weight(self) -> int:
-        """Sum of the absolute weights of the terms. Dividing a sum by it gives score points."""
-        return sum(abs(term.weight) for term in self.terms) or 1
+        """Dividing a weighted sum by it gives points (`gitops_dsf.hub.points`)."""
+        return mean_weight((*self.terms, *self.fixed, *self.balance))
 
 
 def contest(placement: Placement, *, state: HubState, start: float) -> Contest:
@@ -84,6 +87,7 @@ def contest(placement: Placement, *, state: HubState, start: float) -> Contest:
         terms=tuple(item for item in used if item.built_in is None),
         fixed=tuple(item for item in used if (item.built_in or "").startswith("Resource")),
         steady=sum(item.weight for item in used if item.built_in == "Steady"),
+        balance=tuple(item for item in used if item.built_in == "Balance"),
         required=required or (),
         special=_special(placement, state, used, verdict.membership.clusters),
         undecided=undecided,

@@ -320,7 +320,7 @@ class _Wishes:
 def _least(paced: Paced) -> int:
     """A move must gain twice the load of the Placement, less its stickiness, and less 1 for rounding."""
     ranking = paced.ranking
-    return math.floor(2 * ranking.load * max(1, ranking.total_weight)) - MAX_SCORE * ranking.steady - 1
+    return math.floor(2 * ranking.load * ranking.total_weight) - MAX_SCORE * ranking.steady - 1
 
 
 def _expired(contest: Contest, columns: ScoreColumns) -> Iterator[Lapse]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.metadata import age_text
+from gitops_dsf.hub.points import points_text
 from gitops_dsf.hub.scores import State
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Overview
@@ -209,7 +210,8 @@ def _names(names: Sequence[str]) -> str:
 def _flip(flip: DecisionFlip) -> str:
     act = f"{flip.cluster} {'comes in' if flip.change == 'in' else 'goes out'} for {flip.rival}"
     if flip.score is None:
-        return f"{act} by {flip.margin} weighted points, which no single score can change"
+        lead = plural(points_text(flip.mean), "point")
+        return f"{act} by {lead}, which no single score can change"
     name = prioritizer_text(flip.score.name)
     verb = "rises" if flip.score.needed > flip.score.value else "falls"
     return f"{act} if its {name} {verb} from {flip.score.value} to {flip.score.needed}"

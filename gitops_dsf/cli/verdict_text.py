@@ -5,6 +5,7 @@ from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.objects import ClusterSelector, LabelSelector, Placement
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import asks_for_scores
+from gitops_dsf.hub.points import mean_weight, points_needed, points_of, points_text
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.journal.record import ClusterReason
@@ -97,7 +98,7 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
     ranking = verdict.ranking
     if ranking is None or not ranking.order:
         return ""
-    names = verdict.state.names
+    names, weight = verdict.state.names, mean_weight(verdict.prioritizers)
     weighted = (f"{prioritizer_text(item.name)} x{item.weight}" for item in verdict.prioritizers)
     headers = ["rank", "", "cluster", "points", *weighted]
     shown = ranking.order[:rows]
@@ -107,7 +108,8 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
         scores = (
             _score(verdict, item.prioritizer, item.values[index], name) for item in verdict.prioritizers
         )
-        lines.append([str(number), "*" if name in chosen else "", name, str(ranking.sums[index]), *scores])
+        points = points_text(points_of(ranking.sums[index], weight))
+        lines.append([str(number), "*" if name in chosen else "", name, points, *scores])
     text = table(headers, lines, right={0, *range(3, len(headers))})
     if any(cell in {MISSING, EXPIRED} for line in lines for cell in line[4:]):
         text += f"  ({MISSING} and {EXPIRED} scores count as 0)\n"
@@ -139,7 +141,7 @@ def _more(count: int, what: str) -> str:
 
 
 def explanation_text(explanation: Explanation | ClusterReason, *, placement: str) -> str:
-    """Whether a cluster is selected, why, and what each prioritizer adds to its sum."""
+    """Whether a cluster is selected, why, and what each prioritizer adds to its points."""
     selected = "selected" if explanation.selected else "not selected"
     dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
     text = printable_lines(
@@ -149,11 +151,12 @@ def explanation_text(explanation: Explanation | ClusterReason, *, placement: str
 
 
 def _contributions(explanation: Explanation | ClusterReason) -> str:
-    rows = []
+    rows, weight = [], mean_weight(explanation.contributions)
     for part in explanation.contributions:
         score = "-" if part.score is None else str(part.score)
-        rows.append([part.name, score, f"x {part.weight}", str(part.points), part.note])
-    rows.append(["sum", "", "", str(explanation.points), ""])
+        points = points_text(points_of(part.points, weight))
+        rows.append([part.name, score, f"x {part.weight}", points, part.note])
+    rows.append(["total", "", "", points_text(points_of(explanation.points or 0, weight)), ""])
     return table(["prioritizer", "score", "weight", "points", ""], rows, right={1, 2, 3})
 
 
@@ -166,9 +169,10 @@ def what_would_flip(explanation: Explanation) -> str:
     if explanation.margin is None:
         nothing = "\n  what would have to change: no score can flip this decision\n"
         return nothing if explanation.rank is not None else ""
-    points = plural(explanation.margin, "point")
+    weight = mean_weight(explanation.contributions)
     verb = "lose" if explanation.selected else "gain"
-    rival = f"{explanation.rival} ({explanation.rival_points})"
+    points = plural(points_text(points_needed(explanation.margin, weight)), "point")
+    rival = f"{explanation.rival} ({points_text(points_of(explanation.rival_points or 0, weight))})"
     lines = ["", f"  what would have to change: it must {verb} {points} against {rival}"]
     if not explanation.flips:
         lines.append("    no score of this Placement has a weight, so none can do that")

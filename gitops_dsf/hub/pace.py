@@ -61,17 +61,18 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def total_weight(self) -> int:
-        return sum(abs(each.weight) for each in self.terms)
+        """Dividing a weighted sum by it gives points (`gitops_dsf.hub.points`); never 0."""
+        return sum(abs(each.weight) for each in self.terms) or 1
 
     @property
     def stickiness(self) -> float:
         """Points of the weighted mean of the scores by which another cluster must lead."""
-        return 100 * self.steady / max(1, self.total_weight)
+        return 100 * self.steady / self.total_weight
 
     @property
     def load(self) -> float:
         """Points of the weighted mean of the scores that the application takes where it runs."""
-        return sum(abs(each.weight) * each.demand for each in self.terms) / max(1, self.total_weight)
+        return sum(abs(each.weight) * each.demand for each in self.terms) / self.total_weight
 
     @property
     def measured_after(self) -> float:

@@ -135,7 +135,7 @@ class _Together:
         if before is not None and before in points and points[before] > best - SPREAD:
             return before
         # With the application itself the cluster is still within the spread.
-        own = sum(abs(each.weight) * _taken(each, ranking) for each in ranking.terms) / _total(ranking)
+        own = sum(abs(each.weight) * _taken(each, ranking) for each in ranking.terms) / ranking.total_weight
         near = [name for name, value in points.items() if value == best or value - own >= best - SPREAD]
         return min(near, key=lambda name: (self._counts[name], -points[name], name))
 
@@ -148,7 +148,7 @@ class _Together:
             if plain is not None:
                 load = self._load.get(name, _NO_LOAD)
                 more = sum(each.weight * load[_item(each)] for each in ranking.terms)
-                yield name, (plain + more) / _total(ranking)
+                yield name, (plain + more) / ranking.total_weight
 
     def _add(self, key: str, cluster: str, *, times: int = 1) -> None:
         ranking = self._rankings[key]
@@ -162,10 +162,6 @@ class _Together:
 def _taken(term: Term, ranking: PacedRanking) -> int:
     """Points of a score that an application is assumed to take."""
     return term.demand if ranking.load else SHARE * bool(term.weight)
-
-
-def _total(ranking: PacedRanking) -> int:
-    return max(1, ranking.total_weight)
 
 
 def _item(term: Term) -> tuple[str, str]:

@@ -72,7 +72,7 @@ def best_swap(
     """The first move. `sums` are the weighted sums of the scores, without clusters that are not eligible."""
     if not left or not joined or any(name not in sums and name not in drained for name in left):
         return None
-    total = max(1, paced.ranking.total_weight)
+    total = paced.ranking.total_weight
     target = min(joined, key=lambda name: (-sums[name], name))
     source = min(left, key=lambda name: (name in sums, sums.get(name, 0), name))
     load = paced.ranking.load

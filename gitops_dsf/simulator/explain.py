@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
+from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.simulator.documents import SimulatorInputError
 from gitops_dsf.simulator.prioritizers import Prioritizer, Ranking, add_up
@@ -72,7 +73,7 @@ class Explanation(Struct, frozen=True, rename="camel", kw_only=True):
     """The cluster it would change places with: the last one selected, or the first one not selected."""
     rival_points: int | None
     margin: int | None
-    """Points it must gain (if out) or lose (if in) to change places; None if no score could."""
+    """By how much its sum must grow (if out) or shrink (if in) to change places; None if no score could."""
     flips: tuple[Flip, ...]
     """One per add-on score with a weight, the smallest change first."""
 
@@ -111,9 +112,9 @@ def explain(
 
 
 def margins(verdict: Verdict) -> Mapping[str, int]:
-    """The points that separate each ranked cluster from the other side; empty if no score could move any.
+    """What separates the sum of each ranked cluster from the other side; empty if no score could move any.
 
-    A cluster that is in with a margin of 1 leaves when it loses one point to the first cluster that is out.
+    A cluster that is in with a margin of 1 leaves when its sum is smaller by 1.
     """
     ranking, names = verdict.ranking, verdict.state.names
     found = {}
@@ -156,12 +157,12 @@ def lead(verdict: Verdict) -> Lead | None:
     worst = min(chosen, key=lambda index: (sums[index], -index))
     if sums[best] <= sums[worst]:
         return None
-    total = max(1, sum(abs(each.weight) for each in scored))
+    weight = mean_weight(verdict.prioritizers)
     return Lead(
         cluster=names[ranking.clusters[best]],
         over=names[ranking.clusters[worst]],
-        points=round((sums[best] - sums[worst]) / total, 1),
-        stickiness=round(100 * steady / total, 1),
+        points=points_of(sums[best] - sums[worst], weight),
+        stickiness=points_of(100 * steady, weight),
     )
 
 
@@ -218,6 +219,7 @@ def _ranked(
     index = ranking.clusters.index(position)
     rank = ranking.order.index(index)
     selected, points = rank < ranking.selected, ranking.sums[index]
+    weight = mean_weight(verdict.prioritizers)
     margin = _margin(ranking, index, selected=selected)
     contributions = tuple(
         Contribution(
@@ -234,17 +236,17 @@ def _ranked(
     rival = None if margin is None else ranking.order[ranking.selected - (not selected)]
     rival_name = None if rival is None else names[ranking.clusters[rival]]
     rival_points = None if rival is None else ranking.sums[rival]
-    reason = f"rank {rank + 1} of {len(ranking.order)} with {points} points"
+    reason = f"rank {rank + 1} of {len(ranking.order)} with {points_text(points_of(points, weight))} points"
     if rival is None:
         reason += (
             "; every cluster that passes the filters is selected"
             if selected
             else ", but numberOfClusters is 0"
         )
-    else:
+    if rival is not None and rival_points is not None:
         relation = "the first that is not selected" if selected else "the last that is selected"
-        equal = ", and equal sums are ordered by name" if points == rival_points else ""
-        reason += f"; {relation} is {rival_name} with {rival_points}{equal}"
+        equal = ", and equal points are ordered by name" if points == rival_points else ""
+        reason += f"; {relation} is {rival_name} with {points_text(points_of(rival_points, weight))}{equal}"
     return Explanation(
         placement=verdict.placement,
         cluster=name,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from dsf_wire.dimension import can_yield
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
+from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
@@ -235,16 +236,19 @@ def _steady_for_ever(context: Context, item: Item[RawPlacement]) -> Iterator[Dia
         return
     widths = {scorer.resource_name: width(scorer) for scorer in context.scorers.values()}
     steady, lead = 0, 0
-    for result in _verdict(item.value.spec).prioritizers:
+    prioritizers = _verdict(item.value.spec).prioritizers
+    weight = mean_weight(prioritizers)
+    for result in prioritizers:
         if result.prioritizer.built_in == "Steady":
             steady = 100 * result.weight
         else:
             lead += abs(result.weight) * widths.get(result.prioritizer.resource, 200)
     if steady > lead > 0:
         position = item.document.key_at(_POLICY)
+        bonus, differ = points_text(points_of(steady, weight)), points_text(points_of(lead, weight))
         message = (
-            f"Steady gives {steady} points to the clusters that are chosen, and all other prioritizers"
-            f" together can differ by {lead}: the decision never changes by scores"
+            f"Steady gives {bonus} points to the clusters that are chosen, and all other prioritizers"
+            f" together can differ by {differ}: the decision never changes by scores"
         )
         hint = "lower the weight of Steady, or raise the weights of the scores"
         yield codes.UNREACHABLE_STICKINESS.at(position, message, hint)

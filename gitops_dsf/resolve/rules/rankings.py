@@ -1,10 +1,12 @@
 """Checks what ranks clusters: weights, stickiness, items, whether each score is published, and the pace."""
 
 from collections.abc import Iterable, Iterator
+from math import gcd
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.hub.pace import HOLD_SPAN, MOST_TERMS, MOVES_SCORE
+from gitops_dsf.hub.points import points_of, points_text
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item, RankingItem
@@ -208,9 +210,13 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
         if hold_weights(weights, found) is not None:
             continue
         near = nearest_weights(weights, found)
-        differ = f"the scores can differ by {reach(weights, found)} points"
+        total = sum(map(abs, weights))
+        # What holds is a difference of OCM's sum, with the same proportions in the smallest whole numbers.
+        held = points_text(points_of(HOLD_SPAN - 1, total // (gcd(*weights) or 1)))
+        differ = points_text(points_of(reach(weights, found), total))
         message = (
-            f"with the weights {_listed(weights)} {differ}, and a paced Placement holds up to {HOLD_SPAN - 1}"
+            f"with the weights {_listed(weights)} the scores can differ by {differ} points, and a paced"
+            f" Placement holds up to {held}"
         )
         ways = [f"write the weights {_listed(near)}"] if near else []
         if max(found) > 100:

@@ -6,6 +6,7 @@ from operator import itemgetter
 
 from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.hub.metadata import age_text
+from gitops_dsf.hub.points import mean_weight, points_needed
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.render.argocd import BOOTSTRAP
@@ -269,8 +270,13 @@ def _close(verdict: Verdict, points: int, spans: Mapping[str, tuple[int, int]]) 
         return  # nothing is published yet: all clusters are equal
     name = verdict.state.names[ranking.clusters[ranking.order[ranking.selected - 1]]]
     rival = verdict.state.names[ranking.clusters[ranking.order[ranking.selected]]]
-    near = ((explain(verdict, each, spans=spans).nearest, each) for each in (name, rival))
-    flips = [(abs(flip.change), f"{flip} on {cluster}") for flip, cluster in near if flip is not None]
-    change, what = min(flips, key=itemgetter(0), default=(points + 1, ""))
-    if change <= points:
+    explained = [explain(verdict, each, spans=spans) for each in (name, rival)]
+    margin, weight = explained[0].margin, mean_weight(verdict.prioritizers)
+    if margin is None or points_needed(margin, weight) > points:
+        return
+    near = [
+        (abs(each.nearest.change), f"{each.nearest} on {each.cluster}") for each in explained if each.nearest
+    ]
+    if near:
+        _, what = min(near, key=itemgetter(0))
         yield f"{verdict.placement} is close to moving from {name} to {rival}: it does when {what}"

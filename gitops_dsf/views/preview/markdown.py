@@ -5,11 +5,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
 from dsf_wire.text import printable
+from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.build import Comparison, ErrorFinding, Preview
 from gitops_dsf.views.preview.changes import SourceChange, alike
@@ -290,10 +291,13 @@ def _move(move: Move, limit: _Limit) -> str:
 
 
 def _standing(standing: Standing) -> str:
-    """`eu-1: 500 points -> 300 points (cpu x5: 80 -> 40, Steady x2: 100 -> 100)`."""
+    """`eu-1: 100 points -> 60 points (cpu x5: 80 -> 40, Steady x1: 100 -> 100)`."""
+    before = mean_weight(_Weight(term.name, term.weight_before or 0) for term in standing.terms)
+    after = mean_weight(_Weight(term.name, term.weight_after or 0) for term in standing.terms)
     terms = [_term(term) for term in standing.terms if term.before is not None or term.after is not None]
     shown = f" ({', '.join(terms)})" if terms else ""
-    return f"{standing.cluster}: {_points(standing.before)} -> {_points(standing.after)}{shown}"
+    points = f"{_points(standing.before, before)} -> {_points(standing.after, after)}"
+    return f"{standing.cluster}: {points}{shown}"
 
 
 def _term(term: Term) -> str:
@@ -305,7 +309,15 @@ def _term(term: Term) -> str:
     return f"{prioritizer_text(term.name)} {weight}: {before} -> {after}"
 
 
-def _points(value: int | Unknown | None) -> str:
+class _Weight(NamedTuple):
+    """A prioritizer with its weight in one of the two revisions."""
+
+    name: str
+    weight: int
+
+
+def _points(value: int | Unknown | None, weight: int) -> str:
+    """A sum in points."""
     if value == UNKNOWN:
         return UNKNOWN
-    return "not ranked" if value is None else plural(value, "point")
+    return "not ranked" if value is None else plural(points_text(points_of(value, weight)), "point")

@@ -12,6 +12,7 @@ from gitops_dsf.hub.applications import Application, ApplicationSet
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.placements import decided
+from gitops_dsf.hub.points import mean_weight, points_needed
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
@@ -36,7 +37,9 @@ class DecisionFlip(Struct, frozen=True):
     rival: str
     """The cluster that it would change places with."""
     margin: int
-    """Weighted points."""
+    """By how much OCM's weighted sum must change."""
+    mean: float
+    """The same in points of the weighted mean, the scale of `stickiness`."""
     score: NeededScore | None
     """None if no score that can be published does it."""
 
@@ -207,6 +210,7 @@ def _flips(
                 change="out" if found.selected else "in",
                 rival=found.rival,
                 margin=found.margin,
+                mean=points_needed(found.margin, mean_weight(verdict.prioritizers)),
                 score=None if near is None else NeededScore(near.name, near.score, near.needed),
             )
 

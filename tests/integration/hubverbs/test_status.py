@@ -1,5 +1,6 @@
 """gitops-dsf status: text, JSON in its documented shape, wide fleets, holes in the view, watching."""
 
+import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -61,6 +62,30 @@ def test_a_small_fleet_is_shown_score_by_score(serve: Serve, run: Run) -> None:
     assert "cluster2 comes in for cluster1 if its cpu rises from 60 to 81" in ran.stdout
     assert "guestbook (MakeBeforeBreak): running on cluster1" in ran.stdout
     assert "not known" not in ran.stdout
+
+
+def test_a_lead_that_no_score_takes_is_in_points_of_the_weighted_mean(serve: Serve, run: Run) -> None:
+    """Steady has twice the weight of the score, and cluster1 has 80: it leads by 280 points."""
+    web = placement("web", "cpu")
+    terms = web["spec"]["prioritizerPolicy"]["configurations"]
+    terms[0]["weight"] = 5
+    terms.append({"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": 10})
+    objects = [
+        *joined("cluster1", "cluster2"),
+        global_set(),
+        binding(),
+        scorer("cpu"),
+        score("cluster1", "cpu", 80, now=now()),
+        score("cluster2", "cpu", 0, now=now()),
+        web,
+        decision("web", "cluster1"),
+    ]
+    hub = serve(objects)
+    out = run(hub, "status").stdout
+    assert "cluster1 goes out for cluster2 by 280.2 points, which no single score can change" in out
+    assert "weighted points" not in out
+    [shown] = json.loads(run(hub, "status", "-o", "json").stdout)["placements"]
+    assert [(each["margin"], each["mean"]) for each in shown["flips"]] == [(1401, 280.2), (1401, 280.2)]
 
 
 def test_scored_placements_are_shown_with_who_follows_them(serve: Serve, run: Run) -> None:

@@ -91,14 +91,14 @@ argocd/portal, cluster eu-2: selected
 
   prioritizer    score  weight  points
   AddOn/cpu/cpu     60     x 1      60
-  sum                               60
+  total                             60
 
 argocd/portal, cluster eu-1: not selected
   rank 2 of 2 with 35 points; the last that is selected is eu-2 with 60
 
   prioritizer    score  weight  points
   AddOn/cpu/cpu     35     x 1      35
-  sum                               35
+  total                             35
 """
     )
 

@@ -92,6 +92,15 @@ def test_the_weight_of_steady_in_a_copied_placement(text: str, counts: int) -> N
     assert len(told("DSF363", apps=text)) == counts
 
 
+def test_the_lead_of_steady_is_in_points_of_the_weighted_mean() -> None:
+    """A weight of 5 for Steady and of 4 for the score: 500 and 396 in OCM's sum."""
+    [found] = told("DSF363", apps=by_score(4, 5))
+    assert found.message == (
+        "Steady gives 125 points to the clusters that are chosen, and all other prioritizers together can"
+        " differ by 99: the decision never changes by scores"
+    )
+
+
 @pytest.mark.parametrize(
     ("rules", "hint"),
     [

@@ -16,6 +16,28 @@ def test_a_paced_placement_has_as_many_scores_as_its_annotation_may_name(count: 
     assert [item.message.partition(",")[0] for item in found] == told
 
 
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ((4, 1), "with the weights 4, 1 the scores can differ by 100 points"),
+        # The same proportions in smaller numbers are 4 and 1.
+        ((8, 2), "with the weights 8, 2 the scores can differ by 100 points"),
+        ((3, 1), None),
+        ((6, 2), None),
+    ],
+)
+def test_what_a_paced_placement_holds_is_in_points_of_the_weighted_mean(
+    weights: tuple[int, int], message: str | None
+) -> None:
+    case = findings_pace.CASES["pace: weights that hold"]
+    begin, end = case["apps"].index("[{scorer"), case["apps"].index("]\n", case["apps"].index("[{scorer"))
+    scores = f"{{scorer: cpu, weight: {weights[0]}}}, {{scorer: free, weight: {weights[1]}}}"
+    apps = f"{case['apps'][:begin]}[{scores}{case['apps'][end:]}"
+    found = [item for item in findings(**{**case, "apps": apps}) if item.code == "DSF348"]
+    held = "and a paced Placement holds up to 99.8"
+    assert [item.message for item in found] == ([] if message is None else [f"{message}, {held}"])
+
+
 def test_only_some_unknown_names_are_compared_with_those_of_the_fleet() -> None:
     """Each comparison takes some milliseconds, and a document may have a thousand names."""
     case = findings_maintenance.CASES["maintenance: tonight"]

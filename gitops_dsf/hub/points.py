@@ -1,0 +1,53 @@
+"""Points: the scale in which people read how clusters compare.
+
+OCM adds up weight times score, and compares these sums. Their size depends on the weights, which the renderer
+chooses, so nobody can compare a sum with a `stickiness`. People read the sum divided by the weights instead:
+the weighted mean of the scores, plus the stickiness where Steady counts. Only JSON output has sums.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from gitops_dsf.hub.pace import MOVES_SCORE
+
+_MOVES_PREFIX = f"AddOn/{MOVES_SCORE}/"
+
+
+class Weighted(Protocol):
+    """A prioritizer with its weight."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def weight(self) -> int: ...
+
+
+def mean_weight(prioritizers: Iterable[Weighted]) -> int:
+    """What divides a weighted sum of these prioritizers, so that it becomes points; never 0.
+
+    Steady and the items of paced moves do not count: they do not compare clusters, but keep a decision.
+    """
+    return (
+        sum(
+            abs(each.weight)
+            for each in prioritizers
+            if each.name != "Steady" and not each.name.startswith(_MOVES_PREFIX)
+        )
+        or 1
+    )
+
+
+def points_of(total: int, weight: int) -> float:
+    """A sum in points, rounded to hundredths."""
+    return round(100 * total / weight) / 100
+
+
+def points_needed(total: int, weight: int) -> float:
+    """A sum that must be reached in points. It is rounded up to hundredths, because less would not do."""
+    return -(-100 * total // weight) / 100
+
+
+def points_text(points: float) -> str:
+    """Formats `65`, `65.5`, `66.67`."""
+    return f"{points:.2f}".rstrip("0").rstrip(".")
