@@ -17,7 +17,7 @@ import msgspec
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError, ApiServer
-from dsf_runtime.clock import monotonic
+from dsf_runtime.clock import Backoff, monotonic
 from dsf_runtime.informer import STALE_SECONDS
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.objects import ManagedClusterSet, ManagedClusterSetBinding
@@ -32,6 +32,10 @@ MARGIN_SECONDS: Final = 1.0
 """What must be left of the claim after the time limit."""
 POLL_SECONDS: Final = 30.0
 """Between two reads of a rendered ConfigMap."""
+REFUSED: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
+"""Pauses after the hub refused writes of one object, such as the status of a scorer or the items of moves of
+one cluster.
+"""
 
 
 class HubApi(ApiServer):

@@ -9,19 +9,17 @@ from typing import Final
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff, Pauses, monotonic
+from dsf_runtime.clock import Pauses, monotonic
 from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.pacing.publication import Round, Values
 from gitops_dsf.pacing.refuges import Items
-from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
+from gitops_dsf.reconciler.hub.api import MANAGER, REFUSED, HubApi
 from gitops_dsf.reconciler.hub.kinds import StoredScore
 
 LOG = logging.getLogger(__name__)
-RETRIES: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
-"""Pauses after refused writes of one cluster."""
 FORGET_SECONDS: Final = 600.0
 """A refusal is forgotten when the cluster was not asked again for so long: nothing is wanted there."""
 LASTING: Final = 2
@@ -55,7 +53,7 @@ class ItemPublisher:
     def __init__(self, api: HubApi) -> None:
         self._api = api
         self._expected: dict[str, _Expected] = {}
-        self._pauses = Pauses(RETRIES)
+        self._pauses = Pauses(REFUSED)
         """By cluster."""
         self._refusals: dict[str, tuple[str, float]] = {}
         """By cluster, the last refusal and when it came."""

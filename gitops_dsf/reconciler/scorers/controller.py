@@ -10,12 +10,13 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff, Pauses
+from dsf_runtime.clock import Pauses
 from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment, named
+from gitops_dsf.reconciler.hub.api import REFUSED
 from gitops_dsf.reconciler.hub.kinds import placement_reference, scorer_reference
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
 from gitops_dsf.reconciler.scan import Scan
@@ -32,7 +33,6 @@ _HEALTHY: Final = {
 _BY_SCORES: Final = {"True": HealthStatus.ACTIVE, "False": HealthStatus.INACTIVE}
 MAX_MESSAGE: Final = 2048
 """Characters of a condition's message at most. The CRD allows 32,768."""
-RETRIES: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
 BUSY: Final = frozenset(
     {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
@@ -133,7 +133,7 @@ class StatusWriter:
     def __init__(self, shared: Shared) -> None:
         self._api, self._events, self._metrics = shared.api, shared.events, shared.metrics
         self._path = SCORERS.within(shared.view.hub_namespace).path
-        self._pauses = Pauses(RETRIES, clock=shared.clock)
+        self._pauses = Pauses(REFUSED, clock=shared.clock)
         """By scorer: the hub refused its status."""
 
     async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> None:

@@ -121,6 +121,36 @@ def scoring(answer: Callable[[Asked], Given]) -> Behaviour:
     return lambda asked: answer(asked) if asked.path == "/scoring" else good(asked)
 
 
+def test_null_in_a_config_page_is_absent(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    """FastAPI writes optional fields that are not set as null, at every level of the page."""
+    behaviour = altered(
+        description=None,
+        source__host=None,
+        source__path=None,
+        scoring__host=None,
+        source__params__vendor=None,
+    )
+    code, found = check(stand_in(behaviour).url, "--strict")
+    assert (code, problems(found)) == (0, {})
+    assert found["config.query"][1].startswith("2 PromQL expressions parse")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"scoring__params": None}, ("config.values", "scorer '': name is empty")),
+        ({"source__params__query": [None]}, ("config.schema", "Expected `str`, got `array`")),
+    ],
+)
+def test_null_for_what_is_needed_is_missing(
+    stand_in: Callable[[Behaviour], StandIn], change: dict[str, Any], told: tuple[str, str]
+) -> None:
+    code, found = check(stand_in(altered(**change)).url)
+    name, message = told
+    assert (code, found[name][0]) == (1, "error")
+    assert found[name][1].startswith(message)
+
+
 def static(asked: Asked) -> Given:
     """Upstream's static sample: the same scores whatever is posted, and a /config that says so."""
     if asked.path == "/config":

@@ -4,23 +4,27 @@ The values are written again here: a pause that became three times as long, or a
 and not only a user.
 """
 
+import ast
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from dsf_runtime import informer
 from dsf_runtime.clock import Backoff
 from gitops_dsf.reconciler import refresh
 from gitops_dsf.reconciler.git import clone
+from gitops_dsf.reconciler.hub import api
 from gitops_dsf.reconciler.journal import controller as journal
 from gitops_dsf.reconciler.moves import controller as moves
-from gitops_dsf.reconciler.pacing import publisher
-from gitops_dsf.reconciler.scorers import controller as scorers
+
+RECONCILER = Path(api.__file__).parents[1]
 
 
 @pytest.mark.parametrize(
     ("backoff", "seconds"),
     [
-        pytest.param(scorers.RETRIES, [10, 20, 40, 80, 160, 300, 300], id="status of a scorer"),
-        pytest.param(publisher.RETRIES, [10, 20, 40, 80, 160, 300, 300], id="items of moves"),
+        pytest.param(api.REFUSED, [10, 20, 40, 80, 160, 300, 300], id="status of a scorer, items of moves"),
         pytest.param(moves.RETRIES, [5, 10, 20, 40, 60, 60], id="a move"),
         pytest.param(refresh.REFUSED, [2, 4, 8, 16, 32, 64, 120, 120], id="a refresh"),
         pytest.param(clone.RETRIES, [10, 20, 40, 80, 160, 320, 600, 600], id="a push"),
@@ -36,3 +40,15 @@ def test_other_limits() -> None:
     assert refresh.RETRY_SECONDS == 2
     assert journal.RETRY_SECONDS == 5
     assert moves.PER_MINUTE == 10
+
+
+def test_no_pauses_are_written_twice() -> None:
+    """Controllers with the same pauses share one constant: a change of one is a change of both."""
+    written = [
+        ast.unparse(node)
+        for path in sorted(RECONCILER.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Backoff"
+    ]
+    assert len(written) >= 7
+    assert [text for text, count in Counter(written).items() if count > 1] == []
