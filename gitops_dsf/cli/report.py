@@ -61,8 +61,30 @@ def prefix_of(directory: Path) -> Path:
     return directory.absolute() if prefix.parts[:1] == ("..",) else prefix
 
 
+def from_git_root(file: str) -> str:
+    """The name of a file, below the working directory, as forges know it: from the root of its git
+    repository. Outside of git, and for standard input, the name stays.
+    """
+    path = Path(os.path.normpath(Path.cwd() / file))
+    top = _git_root(path.parent)
+    return file if file == "-" or top is None else path.relative_to(top).as_posix()
+
+
+def _git_root(folder: Path) -> Path | None:
+    """Without resolving symbolic links: a forge knows a file by the name that git has."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
 def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:
-    """Formats diagnostics as text or in one of FORMATS. Use colour only for terminals."""
+    """Formats diagnostics, whose files are named from the working directory, as text or in one of FORMATS.
+    Use colour only for terminals.
+    """
+    if style in _OF_FORGES:
+        names = {file: from_git_root(file) for file in {item.position.file for item in diagnostics}}
+        diagnostics = [
+            replace(item, position=replace(item.position, file=names[item.position.file]))
+            for item in diagnostics
+        ]
     safe = [_printable(item) for item in diagnostics]
     if style == "text":
         return "".join(_text(item, colour=colour) for item in safe)
@@ -216,3 +238,5 @@ FORMATS: Final[dict[str, Callable[[Sequence[Diagnostic]], str]]] = {
     "json": _json,
     "sarif": sarif,
 }
+_OF_FORGES: Final = frozenset({"github", "sarif"})
+"""Formats in which a forge looks for files from the root of the git repository."""

@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,16 @@ from urllib.parse import urlsplit
 from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.canonicalyaml import scalar
+from gitops_dsf.cli.monorepo import (
+    FLEET_FOLDER,
+    Place,
+    RootFiles,
+    additions_text,
+    ignored,
+    place_of,
+    split,
+    write_all,
+)
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.urls import browsed_branch, misleads_git
 from gitops_dsf.packagedata import packaged
@@ -44,6 +55,9 @@ _EXAMPLE_SETTINGS: Final = re.compile(r"^  # (allowedTokenHosts: \[.*\])", re.MU
 _REGISTRY: Final = re.compile(r"[a-z0-9]+([.-]+[a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 _IMAGE_COMMENT: Final = re.compile(r"^( +)# (.*image: )REGISTRY/", re.MULTILINE)
 
+_OF_A_NEW_REPOSITORY: Final = re.compile(r"(readme|licen[cs]e|copying)(\.\w+)?|\.gitignore", re.IGNORECASE)
+"""What forges write into the first commit of a repository, when they are asked to."""
+
 _NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered", _ON_REQUEST})
 
 
@@ -51,6 +65,19 @@ def default_name(target: Path) -> str:
     """A fleet name made of the folder's: lower case, `-` for invalid characters, or `fleet`."""
     name = re.sub(r"[^a-z0-9]+", "-", target.resolve().name.lower()).strip("-")[:63].strip("-")
     return name or "fleet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A new fleet."""
+
+    place: Place
+    files: tuple[str, ...]
+    """The written files of its folder, sorted."""
+    root: RootFiles
+    """What belongs to the root of the git repository around it."""
+    kept: frozenset[str]
+    """Files of its folder that were there already."""
 
 
 def scaffold(
@@ -64,15 +91,16 @@ def scaffold(
     forge: str | None = None,
     extras: Iterable[str] = (),
     examples: bool = True,
-) -> list[str]:
+) -> Made:
     """Creates a fleet repository, with or without the example scorer, clusters and application. `registry`
     is where the images are. `wheels` is a folder with our distributions, which are copied; with `hashes`
     requirements.txt names every package with its hashes. `forge` (github, gitlab or gitea) is whose pipeline
-    is written, and `extras` (some of EXTRAS) what else is. Returns the paths of the written files, relative
-    to target, sorted.
+    is written, and `extras` (some of EXTRAS) what else is. In a folder of a git repository, what only counts
+    at its root is written there.
 
-    Raises UsageError for an invalid name, URL or registry, for wheels that are missing, and for a folder that
-    is not empty (`.git` is ignored), and RepositoryError when a file cannot be read or written.
+    Raises UsageError for an invalid name, URL or registry, for wheels that are missing, inside of another
+    fleet repository, and for a folder that is not empty (except for what forges write into new repositories),
+    and RepositoryError when a file cannot be read or written.
     """
     extras = set(extras)
     if not re.fullmatch(DNS_LABEL, name) or len(name) > 63:
@@ -87,7 +115,10 @@ def scaffold(
             f"{registry!r} is not a registry: write its host and the folder of the images, without a scheme,"
             " such as registry.example.com/platform"
         )
-    _check_target(target)
+    kept = _check_target(target)
+    place = place_of(target)
+    if forge or {"codeowners", "pre-commit"} & extras:
+        place.check_nameable()
     if hashes and wheels is None:
         raise UsageError(
             "--hashes needs --wheels: no package index has gitops-dsf, so its own hashes come from the wheels"
@@ -96,8 +127,10 @@ def scaffold(
         raise UsageError("--with examples adds to what --empty leaves out: write one of the two")
     # Gitea and Forgejo run the workflow of GitHub, in a folder of their own.
     pipeline = "github" if forge == "gitea" else forge
+    if pipeline == "gitlab" and place.is_below:
+        pipeline = "gitlab-folder"
     wanted = extras | ({pipeline} if pipeline else set()) | ({"hashes"} if hashes else set())
-    template = _template(name=name, git_url=git_url, wanted=wanted)
+    template = _template(name=name, git_url=git_url, wanted=wanted, is_below=place.is_below)
     if forge == "gitea":
         template = {path.replace(".github/", ".gitea/"): content for path, content in template.items()}
     if registry is not None:
@@ -111,17 +144,25 @@ def scaffold(
             **{path: text for path, text in template.items() if path.partition("/")[0] not in FOLDERS},
             **{f"{folder}/.gitkeep": b"" for folder in FOLDERS},
         }
-    files = {**template, SCHEMA: bundle().encode()}
-    try:
-        for path, content in files.items():
-            file = target / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-    except OSError as error:
-        raise RepositoryError(
-            f"cannot write {error.filename or target}: {error.strerror or error}"
-        ) from error
-    return sorted(files)
+    files = {path: content for path, content in template.items() if path not in kept}
+    root = RootFiles(files={}, additions={})
+    if place.is_below:
+        files[SETTINGS_FILE] = _in_folder(files[SETTINGS_FILE].decode(), name, place.folder).encode()
+        files, root = split(files, place, name=name)
+    files[SCHEMA] = bundle().encode()
+    write_all(target, files)
+    write_all(place.top, root.files)
+    return Made(place=place, files=tuple(sorted(files)), root=root, kept=kept)
+
+
+def _in_folder(settings: str, name: str, folder: str) -> str:
+    """The settings of a fleet in a folder. Another fleet of the repository has a snapshot of its own."""
+    settings = settings.replace(
+        "    targetRevision: main\n", f"    targetRevision: main\n    path: {scalar(folder)}\n", 1
+    )
+    return settings.replace(
+        "state: {enabled: true}  ", f"state: {{enabled: true, branch: gitops-dsf-state-{name}}}"
+    )
 
 
 def repo_template() -> Path:
@@ -135,7 +176,12 @@ def forge_of(url: str) -> str | None:
     return next((forge for part, forge in FORGES.items() if part in host), None)
 
 
-def _template(*, name: str, git_url: str | None, wanted: Collection[str]) -> Mapping[str, bytes]:
+_IN_FOLDER: Final = re.compile(rf"^.*{FLEET_FOLDER}.*\n", re.MULTILINE)
+
+
+def _template(
+    *, name: str, git_url: str | None, wanted: Collection[str], is_below: bool
+) -> Mapping[str, bytes]:
     source = repo_template()
     folders = [source, *(source / _ON_REQUEST / folder for folder in sorted(wanted))]
     url = git_url if git_url is not None else placeholder_url(name)
@@ -145,7 +191,8 @@ def _template(*, name: str, git_url: str | None, wanted: Collection[str]) -> Map
             for file in sorted(folder.rglob("*")):
                 path = file.relative_to(folder)
                 if file.is_file() and not _NOT_COPIED.intersection(path.parts):
-                    parts = file.read_text("utf-8").split(TEMPLATE_URL)
+                    text = file.read_text("utf-8")
+                    parts = (text if is_below else _IN_FOLDER.sub("", text)).split(TEMPLATE_URL)
                     # Replace the name only between URLs, because the new URL can contain the template's name.
                     result[path.as_posix()] = url.join(
                         part.replace(TEMPLATE_NAME, name) for part in parts
@@ -179,23 +226,26 @@ def check_url(url: str) -> None:
         )
 
 
-def _check_target(target: Path) -> None:
+def _check_target(target: Path) -> frozenset[str]:
+    """The files of the folder that stay as they are. Raises UsageError and RepositoryError."""
     if target.is_symlink() and not target.exists():
         raise UsageError(f"{target} is a link to nothing: remove it or name another folder")
     if not target.exists():
-        return
+        return frozenset()
     if not target.is_dir():
         raise UsageError(f"{target} is a file: name a new or empty folder")
     try:
-        found = sorted(item.name for item in target.iterdir() if item.name != ".git")
+        names = {item.name for item in target.iterdir() if item.name != ".git"}
     except OSError as error:
         raise RepositoryError(f"cannot read {target}: {error.strerror or error}") from error
+    found = sorted(name for name in names if not _OF_A_NEW_REPOSITORY.fullmatch(name))
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         raise UsageError(
             f"{target} is not empty (it holds {', '.join(found[:3])}{more}): name a new or empty folder;"
             " nothing was written"
         )
+    return frozenset(names)
 
 
 FOLDER: Final = "wheels"
@@ -236,7 +286,7 @@ def run(arguments: argparse.Namespace) -> int:
     target: Path = arguments.dir
     name = arguments.name if arguments.name is not None else default_name(target)
     forge = arguments.forge or forge_of(arguments.git_url or "")
-    written = scaffold(
+    new = scaffold(
         target=target,
         name=name,
         git_url=arguments.git_url,
@@ -252,8 +302,8 @@ def run(arguments: argparse.Namespace) -> int:
         steps = ["gitops-dsf import --context HUB", "gitops-dsf validate", "gitops-dsf render"]
     if target.resolve() != Path.cwd():
         steps.insert(0, f"cd {shlex.quote(str(target))}")
-    made = f"Fleet {name} in {target} ({len(written)} files). Next:"
-    lines = [made, "", *(f"  {step}" for step in steps), ""]
+    made = f"Fleet {name} in {target} ({len(new.files)} files). Next:"
+    lines = [made, "", *(f"  {step}" for step in steps), "", *_places(new, target)]
     if arguments.git_url is None:
         lines.append(
             "Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and render again."
@@ -270,5 +320,25 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if forge is None:
         lines.append("There is no pipeline: name the forge with --forge, or run `gitops-dsf ci` in your own.")
-    sys.stdout.write(printable_lines([*lines, "README.md says what each folder is for."]))
+    if "README.md" in new.files:
+        lines.append("README.md says what each folder is for.")
+    sys.stdout.write(printable_lines(lines))
     return 0
+
+
+def _places(new: Made, target: Path) -> list[str]:
+    """Lines about the git repository around the fleet, and about files that were there before."""
+    lines = []
+    if new.place.is_below:
+        lines.append(
+            f"It is the folder {new.place.folder} of the git repository {new.place.top}, which spec.git.path"
+            " says. For a repository of its own, run `git init` in an empty folder first."
+        )
+    if new.root.files:
+        lines.append(f"At the root of that repository are: {', '.join(sorted(new.root.files))}.")
+    lines += additions_text(new.root.additions)
+    if new.kept:
+        lines.append(f"Left as they were: {', '.join(sorted(new.kept))}.")
+    written = [target.resolve() / path for path in new.files]
+    lines += ignored(new.place, [*written, *(new.place.top / path for path in new.root.files)])
+    return lines

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import check_is_folder
-from gitops_dsf.cli.report import prefix_of, show_findings
+from gitops_dsf.cli.report import from_git_root, prefix_of, show_findings
 from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
 from gitops_dsf.diagnostics import has_errors
@@ -80,7 +80,8 @@ def junit(output: TestOutput) -> str:
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {"name": "gitops-dsf", **counts})
     for result in output.tests:
-        file = printable(result.file)
+        # GitLab links it to the file of this name from the root of the repository.
+        file = printable(from_git_root(result.file))
         place = {"classname": file, "name": printable(result.name), "file": file, "line": str(result.line)}
         case = ET.SubElement(suite, "testcase", place)
         if not result.passed:

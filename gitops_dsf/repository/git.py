@@ -26,10 +26,10 @@ def git_command(folder: Path) -> str:
     return "git" if folder == Path() else f"git -C {shlex.quote(str(folder))}"
 
 
-def is_in_repository(folder: Path) -> bool:
-    """Whether a folder seems to be in the working tree of a git repository. Does not run git."""
+def top_of(folder: Path) -> Path | None:
+    """The root of the working tree that a folder seems to be in; None outside of git. Does not run git."""
     real = folder.resolve()
-    return any((each / ".git").exists() for each in (real, *real.parents))
+    return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.git import SHORT, Repository, RevisionError, git_command, is_in_repository
+from gitops_dsf.repository.git import SHORT, Repository, RevisionError, git_command, top_of
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE, is_source, may_hold_sources
 from gitops_dsf.wording import plural
 
@@ -86,7 +86,7 @@ def compared(root: Path, names: Collection[str], texts: Mapping[str, str]) -> It
     `names` are the files that the reader found, and `texts` those that it could decode. Outside of a git
     repository nothing is expected.
     """
-    if not is_in_repository(root):
+    if top_of(root) is None:
         return
     try:
         repository = Repository(directory=root)

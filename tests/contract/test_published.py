@@ -36,7 +36,7 @@ def test_the_hooks_are_those_of_a_new_repository() -> None:
         read(".pre-commit-hooks.yaml"),
         read("repo-template/on-request/pre-commit/.pre-commit-config.yaml")["repos"],
     )
-    fields = ("id", "name", "entry", "files", "pass_filenames")
+    fields = ("id", "name", "entry", "always_run", "pass_filenames")
     assert [[hook[field] for field in fields] for hook in hooks] == [
         [hook[field] for field in fields] for hook in local["hooks"]
     ]

@@ -3,6 +3,7 @@ that write nothing.
 """
 
 import re
+import shlex
 import sys
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from gitops_dsf import __version__
 from gitops_dsf.cli.scaffold import TEMPLATE_NAME, default_name, scaffold
 from gitops_dsf.errors import RepositoryError, UsageError
+from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf, output_of
 from tests.support.pages import files_of_the_readme
@@ -127,28 +129,54 @@ items:
 """What kubectl prints of a hub that knows none of the example clusters."""
 
 
-def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(wheels: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [{}, {"README.md": "# Ours\n", ".gitignore": "*.pyc\n"}])
+def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(
+    wheels: Path, tmp_path: Path, first: dict[str, str]
+) -> None:
+    """On a forge that made an empty repository, and on one that made a first commit."""
     page = (ROOT / "docs/start/install.md").read_text("utf-8")
     sections = [page.partition(f"## {number}. ")[2].partition("\n## ")[0] for number in (3, 6)]
-    commands = re.findall(r"^    gitops-dsf (.+)$", "".join(sections), re.MULTILINE)
+    commands = re.findall(r"^    ((?:gitops-dsf|git|cd) .+)$", "".join(sections), re.MULTILINE)
     (tmp_path / "hub.yaml").write_text(HUB)
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / "dist").symlink_to(wheels)
-    for number, command in enumerate(commands[:-1]):
-        if number == 4:
-            works = {path.name for path in (folder / "rendered" / "works-00").glob("*.manifestwork.yaml")}
-            assert works == {"paris.manifestwork.yaml"}, "and no example cluster"
-            for path in ("scorers/cpu-headroom.yaml", "apps/guestbook.yaml"):
-                (folder / path).write_text(files_of_the_readme()[path])
-        words = command.replace("--context hub", f"--from {tmp_path / 'hub.yaml'}").split()
-        strict = ["--strict"] if words[0] == "validate" else []
-        result = gitops_dsf(*words, *strict, cwd=folder)
-        assert result.returncode == 0, (command, result.stdout, result.stderr)
-        folder = tmp_path / "fleet"
-    verbs = ["init", "import", "validate", "render", "render", "status"]
-    assert [command.split()[0] for command in commands] == verbs
-    assert (folder / "rendered/delivery/placement.guestbook.yaml").exists()
+    forge = tmp_path / "forge.git"
+    git("init", "--quiet", "--bare", "--initial-branch=main", str(forge), folder=tmp_path)
+    if first:
+        repository = GitRepository.create(url="", bare=forge, clone=tmp_path / "browser")
+        repository.commit(first)
+    ran = []
+    for command in commands:
+        program, *words = shlex.split(command)
+        ran.append(f"{program} {words[0]}")
+        if program == "cd":
+            folder = folder / words[0]
+        elif program == "git":
+            words = [
+                str(forge) if word == "https://git.example.com/team/fleet.git" else word for word in words
+            ]
+            git(*words, folder=folder)
+        elif words[0] != "status":
+            given = ["--from", str(tmp_path / "hub.yaml")]
+            words = [each for word in words for each in (given if word == "--context" else [word])]
+            words = [word for word in words if word != "hub"]
+            if ran.count("gitops-dsf render") == 2:
+                works = {path.name for path in (folder / "rendered" / "works-00").glob("*.manifestwork.yaml")}
+                assert works == {"paris.manifestwork.yaml"}, "and no example cluster"
+                for path in ("scorers/cpu-headroom.yaml", "apps/guestbook.yaml"):
+                    (folder / path).write_text(files_of_the_readme()[path])
+            strict = ["--strict"] if words[0] == "validate" else []
+            result = gitops_dsf(*words, *strict, cwd=folder)
+            assert result.returncode == 0, (command, result.stdout, result.stderr)
+    verbs = [words.removeprefix("gitops-dsf ") for words in ran if words.startswith("gitops-dsf")]
+    assert verbs == ["init", "import", "validate", "render", "render", "status"]
+    assert ran.count("git push") == 2
+    pushed = git("ls-tree", "-r", "--name-only", "main", folder=forge).splitlines()
+    assert "rendered/delivery/placement.guestbook.yaml" in pushed
+    assert sum(path.startswith("wheels/") for path in pushed) == 4
+    assert set(first) <= set(pushed)
+    assert git("remote", folder=folder).strip() == "origin"
 
 
 def test_name_and_url_replace_the_templates_everywhere(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ pipelines of a new fleet. Hooks, really installed from a clone.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -200,11 +201,14 @@ def fleet(tmp_path: Path) -> Path:
     return fleet
 
 
-def pre_commit(fleet: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def pre_commit(
+    fleet: Path, *words: str | Path, everything: bool = True, **variables: str
+) -> subprocess.CompletedProcess[str]:
     git("add", "--all", cwd=fleet)
     environment = {**os.environ, "PRE_COMMIT_HOME": str(fleet.parent / "home"), **variables}
     tool = (UV, "tool", "run", "--from", "pre-commit", "pre-commit")
-    return program(*tool, *words, "--all-files", cwd=fleet, environ=environment)
+    which = ["--all-files"] if everything else []
+    return program(*tool, *words, *which, cwd=fleet, environ=environment)
 
 
 def test_pre_commit_runs_the_hooks_of_the_repository(clone: Path, fleet: Path) -> None:
@@ -221,3 +225,25 @@ def test_the_hooks_of_a_new_repository_run_what_its_pipelines_install(
     ran = pre_commit(fleet, "run", PATH=f"{pipeline_programs}{os.pathsep}{os.environ['PATH']}")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.count("Passed") == 3
+
+
+@pytest.mark.parametrize("folder", ["", "platform/fleet"])
+def test_the_hooks_run_for_a_commit_that_only_deletes(
+    tmp_path: Path, pipeline_programs: Path, folder: str
+) -> None:
+    """Also in a folder of a larger repository. A scorer that is deleted leaves a stale rendered/ behind."""
+    mono = tmp_path / "mono"
+    mono.mkdir()
+    git("init", "--quiet", cwd=mono)
+    assert gitops_dsf("init", folder or ".", "--with", "pre-commit", cwd=mono).returncode == 0
+    assert gitops_dsf("render", folder or ".", cwd=mono).returncode == 0
+    git("add", "--all", cwd=mono)
+    git("commit", "--quiet", "--message", "Begin", cwd=mono)
+    git("rm", "--quiet", str(Path(folder, "scorers/cpu-headroom.yaml")), cwd=mono)
+    git("rm", "--quiet", "-r", str(Path(folder, "apps")), str(Path(folder, "tests")), cwd=mono)
+    variables = {"PATH": f"{pipeline_programs}{os.pathsep}{os.environ['PATH']}"}
+    ran = pre_commit(mono, "run", everything=False, **variables)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert re.search(r"^gitops-dsf render --check\.+Failed$", ran.stdout, re.MULTILINE)
+    assert re.search(r"^gitops-dsf validate\.+Passed$", ran.stdout, re.MULTILINE)
+    assert f"left over: {Path(folder, 'rendered/platform/dynamicscorer.cpu-headroom.yaml')}\n" in ran.stdout

@@ -200,7 +200,6 @@ def test_gitlab_pushes_with_the_token_that_may(fleet: Fleet, tmp_path: Path) -> 
 @pytest.mark.parametrize("mode", ["Directory", "Branch"])
 def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -> None:
     fleet = Fleet(tmp_path, folder="platform")
-    fleet.edit("gitops-dsf.yaml", "targetRevision: main", "targetRevision: main\n    path: platform/fleet")
     fleet.edit("gitops-dsf.yaml", "mode: Directory", f"mode: {mode}")
     fleet.commit("Say where")
     result = fleet.publish()

@@ -30,7 +30,8 @@ def _code(text: str) -> str:
     module="gitops_dsf.cli.scaffold",
     description=(
         "Creates a fleet repository: settings, a scorer, an application and clusters as examples, a test, a"
-        " pipeline and editor settings."
+        " pipeline and editor settings. In a folder of a git repository, the pipeline, owners and hooks go to"
+        " its root, where they are read; no file is changed that exists."
     ),
     examples="""\
 examples:
@@ -40,11 +41,12 @@ examples:
   gitops-dsf init fleet --forge gitlab --with codeowners,pre-commit
   gitops-dsf init fleet --wheels dist          pipelines install the wheels that `make wheel` made
   gitops-dsf init fleet --empty && cd fleet && gitops-dsf import --context hub    for a hub that has clusters
-  gitops-dsf init . --name emea        into a fresh clone: a folder that holds nothing but .git
+  gitops-dsf init . --name emea        into a fresh clone: .git, perhaps a README, licence, .gitignore
+  gitops-dsf init platform/fleet       a folder of the git repository that you are in
 """,
 )
 def init(add: Arguments) -> None:
-    add("dir DIR", "new or empty folder")
+    add("dir DIR", "new or empty folder, or a fresh clone")
     add("--name NAME", "name of the fleet: a-z, 0-9 and - (default: made of the folder's name)")
     add("--git-url URL", "repository URL as Argo CD will clone it, without credentials")
     add("--registry NAME", "registry and folder that have our images, such as registry.example.com/platform")
