@@ -25,11 +25,11 @@ from gitops_dsf.cli.monorepo import (
     write_all,
 )
 from gitops_dsf.errors import RepositoryError, UsageError
-from gitops_dsf.hub.urls import browsed_branch, misleads_git
+from gitops_dsf.hub.urls import browsed_branch, git_fault, holds_credentials
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.base import DNS_LABEL
-from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
+from gitops_dsf.repository.model.repository import placeholder_url
 from gitops_dsf.schema.editor import FILE as SCHEMA
 from gitops_dsf.schema.editor import bundle
 
@@ -207,19 +207,16 @@ def _template(
 
 def check_url(url: str) -> None:
     """Raises UsageError for a URL that Argo CD cannot clone, or that holds credentials."""
-    if not CLONABLE.fullmatch(url) or misleads_git(url) or browsed_branch(url)[0] or url != scalar(url):
+    if git_fault(url) or browsed_branch(url)[0] or url != scalar(url):
         raise UsageError(
             f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or"
             " git@git.example.com:team/fleet.git"
         )
     try:
-        parts = urlsplit(url)
-        secret = parts.password is not None or (
-            parts.scheme in {"http", "https"} and parts.username is not None
-        )
+        urlsplit(url)
     except ValueError as error:
         raise UsageError(f"{url!r} is not a git URL: {error}") from error
-    if secret:
+    if holds_credentials(url):
         raise UsageError(
             "the git URL holds credentials, and it would be committed: leave them out and give them to Argo"
             " CD as a repository Secret"

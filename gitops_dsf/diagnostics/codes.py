@@ -239,6 +239,9 @@ DELETION_POLICY = _warning("DSF406", "ApplicationSet that deletes when a decisio
 UNKNOWN_PLACEMENT = _error("DSF407", "unknown Placement")
 SCORE_IN_TEMPLATE = _error("DSF408", "score in an Application's template")
 PLATFORM_PROJECT = _error("DSF410", "application in an AppProject of the platform")
+CONSTANT_NAME = _error("DSF411", "one name for several Applications")
+DESTINATION = _error("DSF412", "destination that names no cluster, or two")
+NO_GENERATOR = _error("DSF413", "ApplicationSet that generates nothing")
 
 LARGE_WORK = _error("DSF501", "ManifestWork larger than OCM takes")
 FULL_SHARD = _error("DSF502", "works directory larger than Argo CD takes")

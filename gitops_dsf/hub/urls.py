@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from gitops_dsf.hub.glob import matches
@@ -62,6 +62,61 @@ def join(host: str, path: str) -> str:
 def misleads_git(url: str) -> bool:
     """Whether git would start a remote helper (`ext::`), or ssh take an option (`ssh://-oProxyCommand=`)."""
     return _MISLEADS_GIT.match(url) is not None
+
+
+PUSHABLE: Final = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
+CLONABLE: Final = re.compile(rf"{PUSHABLE.pattern}|/\S+")
+"""Git URLs, also as ssh writes them, and absolute paths."""
+GIT_URLS: Final = (
+    "https://host/owner/repository.git, ssh://git@host/owner/repository.git or git@host:owner/repository.git"
+)
+_LINK: Final = re.compile(r"\[[^\]]*\]\((?P<link>[^()\s]+)\)|<(?P<bracketed>[^<>\s]+)>")
+"""A URL as Markdown writes it."""
+_DRIVE: Final = re.compile(r"[A-Za-z]:(?:\\|/(?!/))")
+"""How a path on Windows begins. ssh would take the letter for a host."""
+
+
+class UrlFault(NamedTuple):
+    """Why nobody can fetch a repository, and what to write instead."""
+
+    what: str
+    write: str
+
+
+def fault_of_form(url: str) -> UrlFault | None:
+    """A form that no URL of a repository has, whether it is one of git, Helm or OCI."""
+    if link := _LINK.fullmatch(url):
+        return UrlFault("is a link of Markdown, and no URL", f"write {link['link'] or link['bracketed']}")
+    if _DRIVE.match(url):
+        return UrlFault("is a folder of Windows, which no server can reach", f"write {GIT_URLS}")
+    if "\\" in url:
+        return UrlFault("has a \\, which no URL has", f"write {url.replace(chr(92), '/')}")
+    if misleads_git(url):
+        return UrlFault("would start a program or be taken for an option by git", f"write {GIT_URLS}")
+    return None
+
+
+def git_fault(url: str) -> UrlFault | None:
+    """What is wrong with the URL of a git repository; None if git can clone it."""
+    if fault := fault_of_form(url):
+        return fault
+    if CLONABLE.fullmatch(url):
+        return None
+    return UrlFault("is nothing that Argo CD could clone", f"write {GIT_URLS}")
+
+
+def holds_credentials(url: str) -> bool:
+    """Whether a URL of a repository has a password or a token in it.
+
+    A user alone is none for ssh. For http it may be a token. Only Azure DevOps offers URLs with a user, which
+    is the organisation and the first part of the path: https://ORGANISATION@dev.azure.com/ORGANISATION/...
+    """
+    parts = _parts(url)
+    if parts.password is not None:
+        return True
+    if parts.username is None or parts.scheme not in {"http", "https"}:
+        return False
+    return parts.hostname != "dev.azure.com" or not parts.path.startswith(f"/{parts.username}/")
 
 
 def browsed_branch(url: str) -> tuple[str, str]:

@@ -1229,6 +1229,40 @@ def _pages() -> Iterator[tuple[str, Documents]]:
         yield f"an ApplicationSet into {name}", {"apps": raw}
 
 
+def _by_hand() -> Iterator[tuple[str, Documents]]:
+    """ApplicationSets with what Argo CD refuses, and near it."""
+    two = both(CLUSTER, cluster("prod-2"))
+    healthy = generator(f"{CONFIG}, {LABELS}").replace("spec: {}", "spec: {clusterSets: [global]}")
+    yield case("one name for two clusters", apps=healthy, clusters=two)
+    yield case("one name for one cluster", apps=healthy)
+    for old, new in (
+        ("{name: a}, source", "{name: a, server: 'https://kubernetes.default.svc'}, source"),
+        ("{name: a}, source", "{namespace: a}, source"),
+        (", path: a}", "}"),
+        (", source: {repoURL: 'https://git.example.com/a.git', path: a}", ""),
+        ("path: a}", "path: /a}"),
+        ("path: a}", "path: ../a}"),
+        ("path: a}", "path: 'a\\b'}"),
+        ("https://git.example.com/a.git", "C:\\fleet"),
+        ("https://git.example.com/a.git", "[https://a/b](https://a/b)"),
+        ("https://git.example.com/a.git", "git@host:team\\a.git"),
+        ("https://git.example.com/a.git", "https://github.com/acme/a/tree/main"),
+        ("https://git.example.com/a.git", "git@host:team/a.git"),
+        ("https://git.example.com/a.git", "{{server}}"),
+    ):
+        assert old in healthy
+        yield f"by hand with {new}", {"apps": healthy.replace(old, new)}
+    yield case("by hand without generators", apps=application_set(""))
+    yield case("by hand with an empty generator", apps=application_set("{}"))
+    for path in listed("../x | 'fleets\\eu' | /fleets | fleets/eu | fleets/eu/"):
+        yield f"git.path {path}", {"settings": SETTINGS.replace('fleet.git"', f'fleet.git", path: {path}')}
+    for url in listed("'C:\\fleet' | '[https://a/b](https://a/b)' | 'git@host:team\\fleet.git'"):
+        yield (
+            f"git.url {url}",
+            {"settings": SETTINGS.replace('"https://git.example.com/fleet.git"', url)},
+        )
+
+
 def _platform() -> Iterator[tuple[str, Documents]]:
     """Namespaces of the platform, as names of clusters, of Placements and as the hub namespace."""
     elsewhere = settings("hubNamespace: hub-scoring, argocd: {namespace: gitops}")

@@ -91,8 +91,8 @@ def policy(configurations: str, mode: str = "Exact") -> str:
 
 
 TEMPLATE = (
-    "template: {metadata: {name: a}, spec: {project: a, destination: {name: a}, source: {repoURL: a, path:"
-    " a}}}"
+    "template: {metadata: {name: a}, spec: {project: a, destination: {name: a}, source: {repoURL:"
+    " 'https://git.example.com/a.git', path: a}}}"
 )
 
 

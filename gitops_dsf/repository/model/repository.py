@@ -1,6 +1,5 @@
 """gitops-dsf.yaml: how this repository is rendered and delivered."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -10,7 +9,7 @@ from dsf_wire.proxies import entry_faults
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.forge.address import address_of
 from gitops_dsf.hub.namespaces import Platform
-from gitops_dsf.hub.urls import browsed_branch, misleads_git
+from gitops_dsf.hub.urls import GIT_URLS, PUSHABLE, browsed_branch, git_fault
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
     BRANCH,
@@ -29,13 +28,6 @@ from gitops_dsf.repository.model.base import (
     Quantity,
 )
 from gitops_dsf.repository.model.reconciler import Pace, Reconciler
-
-_PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
-CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
-"""Git URLs, also as ssh writes them, and absolute paths."""
-_GIT_URLS: Final = (
-    "https://host/owner/repository.git, ssh://git@host/owner/repository.git or git@host:owner/repository.git"
-)
 
 RESOURCE_ATTRIBUTES: Final = (
     "k8s.namespace.name",
@@ -83,8 +75,8 @@ class Git(Authored):
     @field_validator("url")
     @classmethod
     def _can_be_cloned(cls, url: str) -> str:
-        if not CLONABLE.fullmatch(url) or misleads_git(url):
-            raise ValueError(f"{url} is nothing that Argo CD could clone: write {_GIT_URLS}")
+        if fault := git_fault(url):
+            raise ValueError(f"{url} {fault.what}: {fault.write}")
         clonable, branch = browsed_branch(url)
         if clonable:
             raise ValueError(f"{url} is a page to look at: write {clonable}, and targetRevision: {branch}")
@@ -451,8 +443,8 @@ class FleetRepositorySpec(Authored):
             cannot = "proposals are branches below it, which git cannot have at once"
             message = f"reconciler.state.branch is gitops-dsf and {cannot}"
             yield f"{message}: name another one, such as gitops-dsf-state", *of_state
-        if settings.uses_git and not _PUSHABLE.fullmatch(git.url):
-            yield f"the reconciler cannot push to git.url {git.url}: write {_GIT_URLS}", "git", "url"
+        if settings.uses_git and not PUSHABLE.fullmatch(git.url):
+            yield f"the reconciler cannot push to git.url {git.url}: write {GIT_URLS}", "git", "url"
         if proposals.kinds and proposals.forge != "None":
             try:
                 address_of(git.url, kind=proposals.forge, api=proposals.forge_url or "")

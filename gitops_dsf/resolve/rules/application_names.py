@@ -1,5 +1,5 @@
-"""Checks the names of the Applications that ApplicationSets generate: two sets must not generate one name,
-and no set the name of an Application of rendered/argocd.
+"""Checks the names of the Applications that ApplicationSets generate: one set must not generate a name twice,
+two sets must not generate one name, and no set the name of an Application of rendered/argocd.
 
 The set of a ScoredApplication generates APPLICATION-CLUSTER, and both names may have dashes. So `shop` on the
 cluster `cluster-xx` and `shop-cluster` on the cluster `xx` both generate `shop-cluster-xx`.
@@ -9,20 +9,24 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final
 
-from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
 from gitops_dsf.hub.names import OWN_APPLICATION
-from gitops_dsf.repository.load import Path, texts_in, value_at
+from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawApplicationSet
-from gitops_dsf.resolve.context import Context, needs
-from gitops_dsf.resolve.rules.application_sets import followed_placements
+from gitops_dsf.resolve.application_templates import ACTION, GENERATORS, generators, template_of
+from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
+from gitops_dsf.resolve.rules.application_sets import followed_by, followed_placements
 from gitops_dsf.resolve.rules.target_clusters import choosable, eligible
+from gitops_dsf.resolve.rules.templates import GENERATOR
 
 _BY_CLUSTER: Final = re.compile(r"([^{}]*)\{\{\s*\.?(?:name|clusterName)\s*\}\}([^{}]*)")
-_ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_FIXED_VALUE: Final = re.compile(r"\{\{-?\s*\.?values\.([\w-]+)\s*-?\}\}")
+"""A value that the author wrote beside a generator."""
 _NAME: Final[Path] = ("spec", "template", "metadata", "name")
 _OWN_PREFIX: Final = "gitops-dsf-"
 
@@ -62,6 +66,104 @@ def applications_have_one_maker(context: Context) -> Iterator[Diagnostic]:
         yield from _longer_prefix(alike, context.inventory.clusters)
 
 
+@needs("FleetRepository", "ManagedCluster", "ManagedClusterSet", *PLACEMENTS)
+def applications_of_a_set_have_different_names(context: Context) -> Iterator[Diagnostic]:
+    """Argo CD creates none of the Applications of a set that have one name
+    (applicationset/controllers/applicationset_controller.go of 3.6.1, validateGeneratedApplications).
+    """
+    for item in context.declared.application_sets:
+        document = item.document
+        counts: dict[tuple[str, Path], int] = defaultdict(int)
+        unsure = set[tuple[str, Path]]()
+        for place in generators(document):
+            template = template_of(document, place)
+            name = template.value("metadata", "name")
+            is_nested = len(place) > len(GENERATORS) + 2
+            if is_nested or not isinstance(name, str) or not _is_fixed(document, place, name):
+                continue
+            if not name or template.may_be_patched("metadata"):
+                continue
+            key = name, template.place("metadata", "name")
+            count = _known_count(context, document, place)
+            if count is None and place[-1] == GENERATOR and not _is_filtered(document, place):
+                # Which sets a Placement without clusterSets chooses from is known on the hub only.
+                unsure.add(key)
+                count = len(context.inventory.clusters)
+            counts[key] += count or 0
+        for key, count in counts.items():
+            name, where = key
+            if count > 1:
+                message = (
+                    f"{item.name} may generate {count} Applications, all named {name}: Argo CD creates none"
+                    " of them (duplicate name)"
+                )
+                go = value_at(document.data, ("spec", "goTemplate")) is True
+                hint = f"write the cluster into the name, such as {name}-{'{{.name}}' if go else '{{name}}'}"
+                severity = Severity.WARNING if key in unsure else None
+                yield codes.CONSTANT_NAME.at(document.at(where), message, hint, severity=severity)
+
+
+def _is_filtered(document: Document, generator: Path) -> bool:
+    """Whether a selector lets only some of a generator's parameters through."""
+    return bool(value_at(document.data, (*generator[:-1], "selector")))
+
+
+def _is_fixed(document: Document, generator: Path, name: str) -> bool:
+    """Whether a name is the same for all parameters that a generator gives."""
+    for key in _FIXED_VALUE.findall(name):
+        value = value_at(document.data, (*generator, "values", key))
+        if not isinstance(value, str) or "{{" in value:
+            return False
+    return "{{" not in _FIXED_VALUE.sub("", name)
+
+
+def _known_count(context: Context, document: Document, generator: Path) -> int | None:
+    """The most sets of parameters that a generator gives; None if that depends on what is not in git."""
+    content, kind = value_at(document.data, generator), generator[-1]
+    if _is_filtered(document, generator):
+        return None
+    if kind == "list":
+        elements = content.get("elements")
+        return None if content.get("elementsYaml") or not isinstance(elements, list) else len(elements)
+    if kind == GENERATOR:
+        return _chosen(context, document, generator)
+    inner = generators(document, (*generator, "generators"), depth=1)
+    direct = [place for place in inner if len(place) == len(generator) + 3]
+    counts = [_known_count(context, document, place) for place in direct]
+    if kind == "merge":
+        return counts[0] if counts else None
+    if kind == "matrix" and any(counts):
+        # A generator of which nothing is known gives one set of parameters at least, or there is nothing.
+        return prod(1 if count is None else count for count in counts)
+    return None
+
+
+def _chosen(context: Context, document: Document, generator: Path) -> int | None:
+    """The most clusters that the decisions which a generator follows can have together; None if the sets of
+    a Placement, or its expressions, hide them.
+    """
+    followed = {name for _, name in followed_by(document, generator)}
+    home = context.argocd_namespace
+    chosen: list[tuple[frozenset[str] | None, object]] = [
+        (eligible(context, item), item.value.spec.placement.number_of_clusters)
+        for item in context.declared.rankings
+        if item.name in followed and context.namespace_of(item) == home
+    ]
+    chosen += [
+        (choosable(context, item), item.value.spec.get("numberOfClusters"))
+        for item in context.declared.placements
+        if item.name in followed and context.namespace_of(item) == home
+    ]
+    count = 0
+    for clusters, number in chosen:
+        limits = [] if clusters is None else [len(clusters)]
+        limits += [number] if isinstance(number, int) else []
+        if not limits:
+            return None
+        count += min(limits)
+    return count
+
+
 @needs("FleetRepository", "ManagedCluster", "ManagedClusterSet")
 def applications_of_the_tree_stay_ours(context: Context) -> Iterator[Diagnostic]:
     """Argo CD lets a set take over an Application without an owner, and writes its whole spec.
@@ -87,7 +189,7 @@ def _may_become(text: str) -> str:
     """
     if _BY_CLUSTER.fullmatch(text) or not text.startswith(_OWN_PREFIX):
         return ""
-    pattern = ".*".join(map(re.escape, _ACTION.split(text)))
+    pattern = ".*".join(map(re.escape, ACTION.split(text)))
     names = (f"{_OWN_PREFIX}{directory}" for directory in ("delivery", "platform", "reconciler", "works-00"))
     return next((name for name in names if re.fullmatch(pattern, name)), "")
 

@@ -9,13 +9,13 @@ from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP, RawPlacement
+from gitops_dsf.resolve.application_templates import GENERATORS, generators
 from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
 from gitops_dsf.resolve.rules.selectors import invalid, misfits
 from gitops_dsf.resolve.rules.templates import GENERATOR
 from gitops_dsf.wording import did_you_mean
 
 KEEPING_POLICIES = ("create-only", "create-update")
-_NESTING = ("matrix", "merge")
 
 
 def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
@@ -23,11 +23,31 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.application_sets:
         document = item.document
         yield from misfits(document, fields.application_set_spec(), "spec")
-        generators = list(_generators(document, ("spec", "generators")))
-        for place in generators:
+        of_decisions = list(_generators(document))
+        for place in of_decisions:
             yield from _generator(document, place)
-        if generators:
+        if of_decisions:
             yield from _policy(document)
+        yield from _generates_something(document)
+
+
+def _generates_something(document: Document) -> Iterator[Diagnostic]:
+    """An empty list, or an empty item, is no error to Argo CD. It generates no Application."""
+    listed = value_at(document.data, GENERATORS)
+    if not isinstance(listed, list):
+        return
+    empty = [place for place in document.items(*GENERATORS) if not _names_a_generator(document, place)]
+    for place in empty if listed else [GENERATORS]:
+        what = "this item names no generator" if listed else "spec.generators is empty"
+        message = f"{what}: Argo CD generates no Application for it, and deletes those that it generated"
+        yield codes.NO_GENERATOR.at(document.at(place), message, "write a generator, or remove the object")
+
+
+def _names_a_generator(document: Document, place: Path) -> bool:
+    item = value_at(document.data, place)
+    return not isinstance(item, dict) or any(
+        kind != "selector" and content is not None for kind, content in item.items()
+    )
 
 
 @needs("FleetRepository")
@@ -70,26 +90,26 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
 
 def followed_placements(document: Document) -> Iterator[tuple[Path, str]]:
     """The Placements that the generators of an ApplicationSet name, and where."""
-    for generator in _generators(document, ("spec", "generators")):
-        selector = (*generator, "labelSelector")
-        named = (*selector, "matchLabels", PLACEMENT_LABEL)
-        yield from texts_in(value_at(document.data, named), named)
-        for term in document.items(*selector, "matchExpressions"):
-            key, operator, values = (
-                value_at(document.data, (*term, name)) for name in ("key", "operator", "values")
-            )
-            if (key, operator) == (PLACEMENT_LABEL, "In"):
-                yield from texts_in(values, (*term, "values"))
+    for generator in _generators(document):
+        yield from followed_by(document, generator)
 
 
-def _generators(document: Document, place: Path, depth: int = 0) -> Iterator[Path]:
-    for item in document.items(*place):
-        found = value_at(document.data, item)
-        for kind in found if isinstance(found, dict) else ():
-            if kind == GENERATOR and isinstance(found[kind], dict):
-                yield (*item, GENERATOR)
-            elif kind in _NESTING and depth < 2:
-                yield from _generators(document, (*item, kind, "generators"), depth + 1)
+def followed_by(document: Document, generator: Path) -> Iterator[tuple[Path, str]]:
+    """The Placements that one generator names, and where."""
+    selector = (*generator, "labelSelector")
+    named = (*selector, "matchLabels", PLACEMENT_LABEL)
+    yield from texts_in(value_at(document.data, named), named)
+    for term in document.items(*selector, "matchExpressions"):
+        key, operator, values = (
+            value_at(document.data, (*term, name)) for name in ("key", "operator", "values")
+        )
+        if (key, operator) == (PLACEMENT_LABEL, "In"):
+            yield from texts_in(values, (*term, "values"))
+
+
+def _generators(document: Document) -> Iterator[Path]:
+    """The generators that read decisions."""
+    return (place for place in generators(document) if place[-1] == GENERATOR)
 
 
 def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:

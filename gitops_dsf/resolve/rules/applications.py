@@ -6,14 +6,25 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.resolve.application_templates import (
+    ACTION,
+    TEMPLATE,
+    Template,
+    generators,
+    places_of,
+    sources,
+    sources_of_a_template,
+    templates,
+)
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.selectors import misfits
 from gitops_dsf.wording import did_you_mean, names_text
 
 _KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
+_DRIVE: Final = re.compile(r"^[A-Za-z]:/")
 _REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 63
 """The name of a Placement becomes a label value (docs/decisions/scheduler.md#placements)."""
@@ -34,34 +45,72 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
 
 
 def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
-    """Without these fields, Argo CD reports the Application's spec as invalid on every cluster."""
+    """Without these fields, Argo CD reports the Application's spec as invalid on every cluster
+    (util/argo/argo.go of 3.6.1, validateSourcePermissions).
+    """
     for item in context.declared.applications:
-        application = item.value.spec.application
-        for place, source in application.placed_sources:
-            if not (source.path or source.chart or (source.ref and application.sources)):
-                message = f"{dotted(place)} has neither path nor chart: Argo CD refuses the Application"
-                hint = "add path (. for the root of the repository), or chart"
-                yield codes.MISSING_FIELD.at(item.at(*place, "path"), message, hint)
-            elif source.chart and not source.target_revision:
-                message = f"{dotted(place)}.targetRevision is missing: Argo CD wants the version of a chart"
-                hint = "add targetRevision (the version of the chart)"
-                yield codes.MISSING_FIELD.at(item.at(*place, "targetRevision"), message, hint)
+        for place, _ in item.value.spec.application.placed_sources:
+            template = Template(document=item.document, places=(place[:3],))
+            yield from _complete(template, place[3:], is_one_of_many=bool(place[3:]))
+    for carried in context.declared.application_sets:
+        for template in templates(carried.document):
+            yield from _sources_of(template)
+
+
+def _sources_of(template: Template) -> Iterator[Diagnostic]:
+    """Checks that a template of an ApplicationSet has a source, and that it is complete."""
+    hydrated, listed = template.value("spec", "sourceHydrator"), template.value("spec", "sources")
+    if hydrated or template.may_be_patched("source") or not isinstance(template.value("spec"), dict):
+        return
+    if isinstance(listed, list) and listed:
+        for index in range(len(listed)):
+            yield from _complete(template, ("spec", "sources", index), is_one_of_many=True)
+    elif template.value("spec", "source"):
+        yield from _complete(template, ("spec", "source"), is_one_of_many=False)
+    else:
+        message = "the template has neither source nor sources: Argo CD refuses every Application of it"
+        position = template.document.at(template.place("spec", "sources"))
+        yield codes.MISSING_FIELD.at(position, message, "add source, with repoURL and path")
+
+
+def _complete(template: Template, place: Path, *, is_one_of_many: bool) -> Iterator[Diagnostic]:
+    path, chart, ref, revision = (
+        template.value(*place, name) for name in ("path", "chart", "ref", "targetRevision")
+    )
+    where = template.place(*place)
+    if not (path or chart or (ref and is_one_of_many)):
+        message = f"{dotted(where)} has neither path nor chart: Argo CD refuses the Application"
+        hint = "add path (. for the root of the repository), or chart"
+        yield codes.MISSING_FIELD.at(template.document.at((*where, "path")), message, hint)
+    elif chart and not revision:
+        message = f"{dotted(where)}.targetRevision is missing: Argo CD wants the version of a chart"
+        hint = "add targetRevision (the version of the chart)"
+        yield codes.MISSING_FIELD.at(template.document.at((*where, "targetRevision")), message, hint)
 
 
 def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD refuses absolute paths, and paths that leave the repository."""
-    for item in context.declared.applications:
-        for place, source in item.value.spec.application.placed_sources:
-            path = source.path or ""
-            inside = posixpath.normpath(path.lstrip("/") or ".")
-            if not path.startswith("/") and inside.split("/")[0] != "..":
-                continue
-            right = "/".join(part for part in inside.split("/") if part != "..") or "."
-            message = f"{path} is not a path inside of the repository: Argo CD refuses it"
-            hint = f"write path: {right}, relative to the root of the repository"
-            # Where `..` leads out of the repository, the author may mean another repository.
-            edits = () if ".." in path.split("/") else (Edit((*place, "path"), value=right),)
-            yield codes.SOURCE_PATH.at(item.at(*place, "path"), message, hint, edits=edits)
+    """Argo CD refuses absolute paths, and those that leave the repository (util/app/path/path.go, 3.6.1)."""
+    repository = context.declared.repository
+    placed = [(source.document, (*source.place, "path")) for source in sources(context.declared)]
+    if repository is not None:
+        placed.append((repository.document, ("spec", "git", "path")))
+    for document, place in placed:
+        path = value_at(document.data, place)
+        if not isinstance(path, str):
+            continue
+        # An action may have a \ in a text of its own.
+        plain = ACTION.sub(lambda action: re.sub(r"[^{}]", "x", action[0]), path)
+        slashed = "".join("/" if sign == "\\" else old for sign, old in zip(plain, path, strict=True))
+        relative = _DRIVE.sub("", slashed).lstrip("/")
+        inside = posixpath.normpath(relative or ".")
+        if slashed == path == relative and inside.split("/")[0] != "..":
+            continue
+        right = "/".join(part for part in inside.split("/") if part != "..") or "."
+        message = f"{path} is not a path inside of the repository: Argo CD refuses it"
+        hint = f"write path: {right}, relative to the root of the repository"
+        # Where `..` leads out of the repository, the author may mean another repository.
+        edits = () if ".." in slashed.split("/") else (Edit(place, value=right),)
+        yield codes.SOURCE_PATH.at(document.at(place), message, hint, edits=edits)
 
 
 def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
@@ -81,11 +130,19 @@ def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
 def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
     """What Argo CD's CRD does not say about sources, and Argo CD does."""
     for item in context.declared.applications:
-        yield from _sources(item.document, [place for place, _ in item.value.spec.application.placed_sources])
-    place: Path = ("spec", "template", "spec")
+        yield from _sources(item.document, places_of(item))
     for carried in context.declared.application_sets:
-        listed = carried.document.items(*place, "sources")
-        yield from _sources(carried.document, [(*place, "source"), *listed])
+        document = carried.document
+        own = ((*place, "template") for place in generators(document))
+        for template in (TEMPLATE, *own):
+            yield from _sources(document, sources_of_a_template(document, template))
+            spec = (*template, "spec")
+            if value_at(document.data, (*spec, "source")) and value_at(document.data, (*spec, "sources")):
+                message = "source and sources: Argo CD takes sources and does not read source"
+                position = document.key_at((*spec, "source"))
+                yield codes.AMBIGUOUS_SOURCE.at(
+                    position, message, "remove source, or sources", severity=Severity.WARNING
+                )
 
 
 def _sources(document: Document, places: Sequence[Path]) -> Iterator[Diagnostic]:

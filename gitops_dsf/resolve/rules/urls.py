@@ -7,10 +7,21 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
 from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_of, is_in_cluster, is_local
+from gitops_dsf.hub.urls import (
+    QUERY_PATH,
+    SCORING_PATH,
+    UrlFault,
+    browsed_branch,
+    fault_of_form,
+    git_fault,
+    holds_credentials,
+    host_of,
+    is_in_cluster,
+    is_local,
+)
 from gitops_dsf.repository.load import Path, texts_in
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.repository import CLONABLE
+from gitops_dsf.resolve.application_templates import ACTION, sources
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.credentials import token_servers
 from gitops_dsf.wording import did_you_mean
@@ -109,41 +120,47 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
     """Git URLs must not hold credentials. Argo CD keeps them in Secrets."""
     repository, hint = context.declared.repository, "configure the repository's credentials in Argo CD"
-    if repository is not None and _has_credentials(repository.value.spec.git.url):
+    if repository is not None and holds_credentials(repository.value.spec.git.url):
         yield _credentials("spec.git.url", repository.at("spec", "git", "url"), hint)
-    for item in context.declared.applications:
-        for place, source in item.value.spec.application.placed_sources:
-            if _has_credentials(source.repo_url):
-                yield _credentials("repoURL", item.at(*place, "repoURL"), hint)
+    for source in sources(context.declared):
+        if holds_credentials(source.text("repoURL")):
+            yield _credentials("repoURL", source.at("repoURL"), hint)
 
 
 def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reports Applications with another URL as invalid. A chart's registry needs no scheme."""
-    for item in context.declared.applications:
-        for place, source in item.value.spec.application.placed_sources:
-            url = source.repo_url
-            scheme, separator, rest = url.partition("://")
-            clonable, branch = browsed_branch(url) if source.chart is None else ("", "")
-            if clonable:
-                message = f"{url} is a page to look at, and nothing that Argo CD could fetch"
-                hint = f"write repoURL: {clonable}, and targetRevision: {branch}"
-                edits = (
-                    Edit((*place, "repoURL"), value=clonable),
-                    Edit((*place, "targetRevision"), value=branch),
-                )
-                exact = () if "/" in branch else edits  # else a part of it may be a folder
-                yield codes.REPOSITORY_URL.at(item.at(*place, "repoURL"), message, hint, edits=exact)
-                continue
-            if source.chart is not None and (not separator or scheme in {"http", "https", "oci"}):
-                continue
-            if CLONABLE.fullmatch(url) or (scheme in {"git", "oci"} and rest):
-                continue
-            known = ("https", "http", "ssh", "oci")
-            close = did_you_mean(scheme, known) if separator and scheme not in known else ""
-            hint = "write https://host/owner/repository.git, or git@host:owner/repository.git"
-            hint = f"{close.removesuffix('?')}://{rest}?" if close else hint
-            position = item.at(*place, "repoURL")
-            yield codes.REPOSITORY_URL.at(position, f"{url} is nothing that Argo CD could fetch", hint)
+    for source in sources(context.declared):
+        url, is_chart = source.text("repoURL"), bool(source.text("chart"))
+        if not url or url.startswith("{{"):
+            continue  # it is missing, or a parameter says it
+        clonable, branch = browsed_branch(url) if not is_chart and "{{" not in url else ("", "")
+        if clonable:
+            message = f"{url} is a page to look at, and nothing that Argo CD could fetch"
+            hint = f"write repoURL: {clonable}, and targetRevision: {branch}"
+            revision = "revision" if source.place[-1] == "git" else "targetRevision"
+            edits = (
+                Edit((*source.place, "repoURL"), value=clonable),
+                Edit((*source.place, revision), value=branch),
+            )
+            exact = () if "/" in branch else edits  # else a part of it may be a folder
+            yield codes.REPOSITORY_URL.at(source.at("repoURL"), message, hint, edits=exact)
+        elif fault := _fault(ACTION.sub("x", url), is_chart=is_chart):
+            yield codes.REPOSITORY_URL.at(source.at("repoURL"), f"{url} {fault.what}", fault.write)
+
+
+def _fault(url: str, *, is_chart: bool) -> UrlFault | None:
+    """What is wrong with the URL of a source, in which something stands for each action."""
+    scheme, separator, rest = url.partition("://")
+    fault = fault_of_form(url)
+    if is_chart and (not separator or scheme in {"http", "https", "oci"}):
+        return fault
+    if fault is not None or (scheme in {"git", "oci"} and rest):
+        return fault
+    known = ("https", "http", "ssh", "oci")
+    close = did_you_mean(scheme, known) if separator and scheme not in known else ""
+    if close:
+        return UrlFault("is nothing that Argo CD could clone", f"{close.removesuffix('?')}://{rest}?")
+    return git_fault(url)
 
 
 @needs("FleetRepository")
@@ -223,11 +240,3 @@ def _split(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts
-
-
-def _has_credentials(url: str) -> bool:
-    parts = _split(url)
-    if parts is None:
-        return False
-    # `git` is the login name of every git server over ssh, and is no secret.
-    return parts.password is not None or (parts.username is not None and parts.scheme in {"http", "https"})

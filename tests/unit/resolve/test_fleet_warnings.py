@@ -164,7 +164,10 @@ def test_a_copied_set_with_the_objects_of_an_application() -> None:
     raw = application_set(f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', ': web}')}}}}}")
     raw = raw.replace("{metadata: {name: a}", "{metadata: {name: 'b-{{name}}'}")
     raw = raw.replace("destination: {name: a}", "destination: {name: a, namespace: web}")
-    raw = raw.replace("{repoURL: a, path: a}", '{repoURL: "https://git.example.com/web.git", path: deploy}')
+    raw = raw.replace(
+        "{repoURL: 'https://git.example.com/a.git', path: a}",
+        '{repoURL: "https://git.example.com/web.git", path: deploy}',
+    )
     assert len(told("DSF365", apps=f"{APP}---\n{raw}")) == 1
     assert told("DSF365", apps=f"{APP}---\n{raw.replace('namespace: web', 'namespace: other')}") == []
 
