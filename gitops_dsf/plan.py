@@ -14,6 +14,7 @@ from dsf_wire import summary
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST, RUNS_ON_HUB, default_ttl_seconds
 from dsf_wire.summary import (
+    FAIL,
     NEEDS_NEWER_AGENT,
     SCORED_BY_API,
     BasicAuth,
@@ -44,6 +45,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
     source, scoring, interval = spec.source, spec.scoring, spec.scoring.params.interval
     per_request = _unless(scoring.clusters_per_request, DEFAULT_CLUSTERS_PER_REQUEST)
     label = source.cluster_label if scorer.spec.on_hub else None
+    asks = scorer.source_type == "Prometheus"
     basic = variant.basic_auth if variant is not None else None
     written = [header.model_dump() for header in variant.headers] if variant is not None else None
     return Summary(
@@ -71,6 +73,8 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         source_headers=msgspec.convert(written, tuple[Header, ...]) if written else None,
         source_basic_auth=_wire(basic.secret_ref, BasicAuth) if basic is not None else None,
         source_client_certificate=_certificate(source.auth),
+        source_parameters=(scorer.source_parameters or None) if asks else None,
+        source_on_partial=FAIL if asks and scorer.on_partial == FAIL else None,
         source_ref=source.ref,
         source_auth=_extra(source.auth),
         scoring_auth=_extra(scoring.auth),

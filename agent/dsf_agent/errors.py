@@ -34,6 +34,8 @@ class Reason(StrEnum):
     QUERY_TIMEOUT = "query_timeout"
     QUERY_UNAVAILABLE = "query_unavailable"
     QUERY_INTERNAL = "query_internal"
+    PARTIAL_ANSWER = "partial_answer"
+    """The source says that data is missing from its answer, and the scorer takes none that is partial."""
     NO_RESULTS = "no_results"
     """The scoring API answered without a usable result: the source has no data yet, or the API has a bug."""
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token

@@ -171,7 +171,14 @@ async def _feed_score(
         start=grid.start,
         step=grid.step,
         count=grid.count,
+        parameters=dict(asked.parameters),
     ):
+        if asked.fails_on_partial and part.answer.lost:
+            builder.leave_out(
+                asked,
+                f"the store says that data is missing, and source.onPartial is Fail: {part.answer.lost}",
+            )
+            break
         found = results(part.answer.series, read=read, grid=grid, first=part.first, count=part.count)
         if not asked.query:
             notes += _without_label(args, asked, found)

@@ -32,6 +32,8 @@ class Answer:
 
     series: tuple[Series, ...]
     warnings: tuple[str, ...]
+    lost: str = ""
+    """What the store said of missing data; empty if it said nothing."""
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -92,7 +94,8 @@ def read(content: bytes, *, where: str) -> Answer:
     except DECODE_ERRORS as error:
         msg = f"{where} did not answer as Prometheus' /api/v1/query_range does: {_words(str(error))}"
         raise StoreError(msg) from error
-    return Answer(series=tuple(_series(rows, where=where)), warnings=tuple(map(_words, document.notes)))
+    warnings, lost = tuple(map(_words, document.notes)), _words(document.lost)
+    return Answer(series=tuple(_series(rows, where=where)), warnings=warnings, lost=lost)
 
 
 def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -84,13 +84,19 @@ class MetricStore:
                 " one application"
             )
 
-    async def pages(self, query: str, *, start: float, step: float, count: int) -> AsyncIterator[StoredPage]:
-        """The values of a query at `count` points, page by page. Raises StoreError."""
+    async def pages(
+        self, query: str, *, start: float, step: float, count: int, parameters: Mapping[str, str] = {}
+    ) -> AsyncIterator[StoredPage]:
+        """The values of a query at `count` points, page by page. `parameters` of the source are sent with
+        it. Raises StoreError.
+        """
         first, length = 0, min(FIRST_PAGE, MAX_POINTS)
         while first < count:
             length = min(length, count - first)
             try:
-                answer = await self._page(query, start=start + first * step, step=step, count=length)
+                answer = await self._page(
+                    query, start=start + first * step, step=step, count=length, parameters=parameters
+                )
             except TooMuchError:
                 if length <= SMALLEST_PAGE:
                     raise
@@ -102,7 +108,9 @@ class MetricStore:
             first += length
             length = min(MAX_POINTS, max(SMALLEST_PAGE, PAGE_SAMPLES // max(1, len(answer.series))))
 
-    async def _page(self, query: str, *, start: float, step: float, count: int) -> Answer:
+    async def _page(
+        self, query: str, *, start: float, step: float, count: int, parameters: Mapping[str, str]
+    ) -> Answer:
         """The values at `count` points. Asks a busy store again. Raises StoreError, TooMuchError."""
         asked = {
             "query": query,
@@ -111,10 +119,10 @@ class MetricStore:
             "step": f"{step:g}",
         }
         for wait in [*_WAITS, None]:
-            reply = await self._ask(Request.of(self._url, asked, posts=self._posts))
+            reply = await self._ask(Request.of(self._url, asked, parameters=parameters, posts=self._posts))
             if reply.form_refused:
                 self._posts = False
-                reply = await self._ask(Request.of(self._url, asked, posts=False))
+                reply = await self._ask(Request.of(self._url, asked, parameters=parameters, posts=False))
             if not reply.is_busy:
                 break
             seconds = wait if reply.retry_after is None else reply.retry_after

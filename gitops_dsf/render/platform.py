@@ -93,7 +93,11 @@ def _spec(item: EffectiveScorer) -> Object:
         "score_dimension_format": item.dimension_format,
         "score_ttl_seconds": item.ttl_seconds,
         "source": spec.source.model_copy(
-            update=_place(item) | {"dialect": None if dialect == "PromQL" else dialect}
+            update=_place(item)
+            | {
+                "dialect": None if dialect == "PromQL" else dialect,
+                "parameters": spec.source.parameters or None,
+            }
         ),
         "scoring": spec.scoring.model_copy(
             update={
@@ -115,7 +119,11 @@ def _spec(item: EffectiveScorer) -> Object:
     if item.metric_source is not None:
         found["source"]["variants"] = [
             each.variant.model_copy(
-                update={**_place(each), "headers": each.variant.headers or None}
+                update={
+                    **_place(each),
+                    "parameters": each.variant.parameters or None,
+                    "headers": each.variant.headers or None,
+                }
             ).model_dump(mode="json", exclude_none=True)
             for each in item.variants
             if each.variant is not None

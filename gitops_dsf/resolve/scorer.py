@@ -203,6 +203,18 @@ class EffectiveScorer:
         return instant(url) if self.spec.scored_by_query else url
 
     @property
+    def source_parameters(self) -> dict[str, str]:
+        """URL parameters of every query. Those of the scorer replace those of its MetricSource."""
+        own = self.spec.source.parameters or {}
+        return own if self.variant is None else {**(self.variant.parameters or {}), **own}
+
+    @property
+    def on_partial(self) -> str:
+        """Publish or Fail. What the scorer says replaces what its MetricSource says."""
+        said = None if self.variant is None else self.variant.on_partial
+        return self.spec.source.on_partial or said or "Publish"
+
+    @property
     def is_instant(self) -> bool:
         """Whether the query is an instant query: a path that ends in /query, or a scorer by query."""
         return self.spec.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith("/query")

@@ -312,6 +312,8 @@ def test_what_is_written_on_the_wire_satisfies_its_schema() -> None:
         ),
         source_basic_auth=BasicAuth(name="s", username_key="u", password_key="p"),
         source_client_certificate=ClientCertificate(name="s", certificate_key="c", private_key_key="k"),
+        source_parameters={"partial_response": "false"},
+        source_on_partial="Fail",
         source_auth=auth,
         scoring_auth=auth,
     )

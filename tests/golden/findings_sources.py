@@ -3,7 +3,7 @@
 each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tests.golden.findings_cases import (
     CLUSTER,
@@ -298,6 +298,50 @@ def _without_an_api() -> Iterator[tuple[str, Documents]]:
             ),
             scorers=QUERY.replace("host: 'http://prom.svc'", "ref: platform"),
         )
+
+
+def _parameters() -> Iterator[tuple[str, Documents]]:
+    """URL parameters of a source, and what becomes of partial answers."""
+    places: dict[str, Callable[[str], Documents]] = {
+        "a scorer": lambda fields: {"scorers": QUERY.replace("params: {query", f"{fields}, params: {{query")},
+        "a MetricSource": lambda fields: {
+            "config": variants(f"host: 'http://prom.svc', {fields}"),
+            "scorers": QUERY.replace("host: 'http://prom.svc'", "ref: platform"),
+        },
+    }
+    for place, documents in places.items():
+        for parameters in listed("""
+            namespace: team-a, partial_response: 'false', 'extra_filters[]': '{env=\"prod\"}'
+            query: up, start: '0', end: '1' | step: '1', time: '1', timeout: 30s, limit: '5'
+            Step: '1' | '': x | 'a b': x | 'é': x | a: "x\\ny" | a: ''
+            token: abcdefgh, api_key: '' | partial_response: false, nocache: 1
+        """):
+            yield case(
+                f"{place} with the parameters {parameters}", **documents(f"parameters: {{{parameters}}}")
+            )
+        many = ", ".join(f"p{number}: x" for number in range(21))
+        yield case(f"{place} with too many parameters", **documents(f"parameters: {{{many}}}"))
+        yield case(f"{place} with a long parameter", **documents(f"parameters: {{a: {'x' * 1025}}}"))
+        yield case(f"{place} with a list of parameters", **documents("parameters: [a=b]"))
+        for choice in ("Publish", "Fail", "fail", "Ignore"):
+            yield case(f"{place} with onPartial {choice}", **documents(f"onPartial: {choice}"))
+    both_fields = "parameters: {a: b}, onPartial: Fail"
+    for kind in ("Kubernetes", "OpenTelemetry"):
+        query = "cpu_available_ratio" if kind == "Kubernetes" else "avg(up)"
+        yield case(
+            f"parameters and onPartial with type {kind}",
+            scorers=asked(query).replace("host: 'http://prom.svc'", f"type: {kind}, {both_fields}"),
+        )
+        yield case(
+            f"parameters and onPartial in a variant of type {kind}",
+            config=variants(f"type: {kind}, {both_fields}"),
+            scorers=asked(query).replace("host: 'http://prom.svc'", "ref: platform"),
+        )
+    yield case(
+        "parameters and onPartial for upstream's agent",
+        settings=UPSTREAM,
+        scorers=source(f"host: 'http://prom.svc', {both_fields}, params: {{query: up, range: 60, step: 60}}"),
+    )
 
 
 def _beside_mistakes() -> Iterator[tuple[str, Documents]]:

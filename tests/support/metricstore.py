@@ -21,6 +21,8 @@ class Store(ThreadServer):
     queries: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """Values of other queries by the value of `label`."""
     label: str = "cluster"
+    partial: bool = False
+    """Whether answers to `queries` say that data is missing."""
     most_samples: int = 10**9
     """A larger question is refused, as Prometheus refuses one that loads too many samples."""
     token: str = ""
@@ -59,7 +61,7 @@ class Store(ThreadServer):
             return self.status, self.answer
         series = self.queries.get(question["query"])
         if series is not None:
-            return 200, answer_of(self._evaluated(series, question))
+            return 200, answer_of(self._evaluated(series, question), isPartial=self.partial)
         found = matrix(
             {
                 pair: value

@@ -27,6 +27,8 @@ class Series:
     count: int = 0
     size: int = 0
     warnings: tuple[str, ...] = ()
+    lost: str = ""
+    """What the source says of missing data; empty if it says nothing."""
 
 
 PIECE: Final = 1 << 20
@@ -102,7 +104,7 @@ def _remove_mark(chunks: list[bytes]) -> None:
 
 async def _whole(data: Data, *, document: Document, size: int, where: str) -> Series:
     if data.is_null:
-        return Series(size=size, warnings=_warnings(document))
+        return Series(size=size, warnings=_warnings(document), lost=excerpt(document.lost))
     raw = memoryview(data.result)
     match data.result_type:
         case "matrix":
@@ -118,7 +120,8 @@ async def _whole(data: Data, *, document: Document, size: int, where: str) -> Se
         case other:
             msg = f"{where} gave a result of type {other!r}; matrix, vector and scalar can be scored"
             raise AgentError(msg, reason=Reason.INVALID_BODY)
-    return Series(parts=parts, count=count, size=size, warnings=_warnings(document))
+    warnings, lost = _warnings(document), excerpt(document.lost)
+    return Series(parts=parts, count=count, size=size, warnings=warnings, lost=lost)
 
 
 async def _as_series(samples: list[_Sample]) -> AsyncIterator[bytes]:
@@ -179,7 +182,8 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
             count += len(_ROWS.decode(data.result))
             if data.result_type == "matrix":
                 parts.append(memoryview(text)[: len(memoryview(data.result)) - 2])
-                return Series(parts=tuple(parts), count=count, size=size, warnings=_warnings(document))
+                warnings, lost = _warnings(document), excerpt(document.lost)
+                return Series(parts=tuple(parts), count=count, size=size, warnings=warnings, lost=lost)
     except DECODE_ERRORS:
         pass
     chunks.append(head)

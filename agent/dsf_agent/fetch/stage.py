@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 from dsf_agent.endpoints.budget import BudgetFullError
 from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
 from dsf_agent.endpoints.transport import Answer, Call
-from dsf_agent.errors import AgentError
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.kubernetes.cluster import Cluster
 from dsf_runtime.calls import display
 from dsf_wire import measures, query
 from dsf_wire.measures import SOURCE_TYPE
-from dsf_wire.prometheus import Request
+from dsf_wire.prometheus import Request, parameters_fault
 from dsf_wire.summary import Summary
 
 MAX_LOOKBACK: Final = 10 * 366 * 86_400
@@ -49,7 +49,8 @@ def _prometheus_fault(scorer: Summary) -> str | None:
             f"sourceStep is {scorer.source_step}; write the seconds between two points, from 1 to"
             f" {MAX_LOOKBACK}"
         )
-    return None
+    fault = parameters_fault(scorer.source_parameters or {})
+    return f"sourceParameters: {fault}" if fault else None
 
 
 class Fetch:
@@ -126,17 +127,22 @@ class Fetch:
             answer = await self._endpoint.call(_call(self._request(index, now=now)))
         if not answer.ok:
             raise self._refused(answer, index=index)
-        return await promjson.read(answer.chunks, where=self._where(index))
+        series = await promjson.read(answer.chunks, where=self._where(index))
+        if series.lost and self._scorer.fails_on_partial:
+            msg = f"{self._where(index)} gave an answer that lacks data: {series.lost}; onPartial is Fail"
+            raise AgentError(msg, reason=Reason.PARTIAL_ANSWER)
+        return series
 
     def _request(self, index: int, *, now: float) -> Request:
         scorer = self._scorer
-        parameters = {"query": self._queries[index]}
+        question = {"query": self._queries[index]}
         if _instant(scorer):
-            parameters["time"] = str(int(now))
+            question["time"] = str(int(now))
         else:
             end, step = window_end(now, step=scorer.source_step), scorer.source_step
-            parameters |= {"start": str(end - scorer.source_range), "end": str(end), "step": str(step)}
-        return Request.of(scorer.source_endpoint, parameters, posts=self._posts)
+            question |= {"start": str(end - scorer.source_range), "end": str(end), "step": str(step)}
+        own = scorer.source_parameters or {}
+        return Request.of(scorer.source_endpoint, question, parameters=own, posts=self._posts)
 
     def _refused(self, answer: Answer, *, index: int) -> AgentError:
         error = refusal(answer, url=self._scorer.source_endpoint)

@@ -25,7 +25,15 @@ from gitops_dsf.repository.model.base import (
     given,
     having,
 )
-from gitops_dsf.repository.model.scorer import TOKEN_OF_POD, Auth, DataKey, KeyRef, sends_token
+from gitops_dsf.repository.model.scorer import (
+    TOKEN_OF_POD,
+    Auth,
+    DataKey,
+    KeyRef,
+    OnPartial,
+    UrlParameters,
+    sends_token,
+)
 
 _SENDS_TOKEN = {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD, given("oauth2")], "type": "object"}
 MAX_VARIANTS = 50
@@ -94,6 +102,12 @@ class MetricSourceVariant(Ruled):
     """URL of the metric source as these clusters see it."""
     path: str = ""
     """Path of the query API; /api/v1/query_range when the host carries no path."""
+    parameters: UrlParameters | None = None
+    """URL parameters that are sent with every query, such as namespace or partial_response."""
+    on_partial: OnPartial | None = None
+    """What happens when the source says that data is missing from its answer. Publish, the default: scores
+    are computed from what is there. Fail: the cycle fails, and the published scores expire.
+    """
     auth: Auth | None = None
     """How the agent authenticates to the metric source."""
     basic_auth: BasicAuth | None = None

@@ -16,6 +16,7 @@ from dsf_wire.constants import (
     SCORE_MAX,
     SCORE_MIN,
 )
+from dsf_wire.prometheus import LONGEST_VALUE, MOST_PARAMETERS
 from gitops_dsf.repository.model.base import (
     DSF_API,
     SECRET_KEY,
@@ -126,6 +127,12 @@ def sends_token(auth: Auth | None) -> bool:
     )
 
 
+UrlParameters = Annotated[
+    dict[str, Annotated[str, Field(max_length=LONGEST_VALUE)]], Field(max_length=MOST_PARAMETERS)
+]
+OnPartial = Literal["Publish", "Fail"]
+
+
 class SourceParams(Authored):
     """The query, and its period."""
 
@@ -175,6 +182,15 @@ class Source(Authored):
     """
     params: SourceParams = SourceParams()
     """The query, and its period."""
+    parameters: UrlParameters | None = None
+    """URL parameters that are sent with every query, such as namespace or partial_response. Beside ref they
+    are added to those of the MetricSource, and replace those of the same name.
+    """
+    on_partial: OnPartial | None = None
+    """What happens when the source says that data is missing from its answer. Publish, the default: scores
+    are computed from what is there. Fail: the cycle fails, and the published scores expire. Beside ref it
+    replaces what the MetricSource says.
+    """
     auth: Auth | None = None
     """How the agent authenticates to the metric source."""
     dialect: Literal["PromQL", "MetricsQL", "Other"] = "PromQL"

@@ -1,12 +1,17 @@
 """Checks MetricSources, references to them, measures of type Kubernetes, and pushed metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dsf_wire.headers import name_fault, value_fault
 from dsf_wire.measures import MEASURES, SOURCE_TYPE, MeasureError, selection
+from dsf_wire.prometheus import parameter_fault
 from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.model.config import MetricSource
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean, did_you_mean_one_of, names_text
@@ -106,6 +111,36 @@ _HEADER_HINTS: Final = {
     "host": "write the name into host",
 }
 
+
+def parameters_can_be_sent(context: Context) -> Iterator[Diagnostic]:
+    """A URL parameter needs a printable name and value, and must not be a part of the question."""
+    for item, path, parameters in parameters_of(context):
+        for name, value in parameters.items():
+            fault = parameter_fault(name, value)
+            if fault:
+                hint = _PARAMETER_HINTS.get(name.lower(), "remove it, or correct it")
+                yield codes.BAD_PARAMETER.at(item.document.key_at((*path, name)), fault, hint)
+
+
+def parameters_of(
+    context: Context,
+) -> Iterator[tuple[Item[DynamicScorer] | Item[MetricSource], Path, Mapping[str, str]]]:
+    """The URL parameters that people wrote, with where they are."""
+    for scorer in context.declared.scorers:
+        yield scorer, ("spec", "source", "parameters"), scorer.value.spec.source.parameters or {}
+    for variant in context.source_variants:
+        yield variant.source, (*variant.path, "parameters"), variant.value.parameters or {}
+
+
+_PARAMETER_HINTS: Final = {
+    "query": "write it into source.params.query",
+    "start": "write source.params.range, the seconds of history",
+    "end": "remove it: the agent asks for the present, and for source.params.range before it",
+    "step": "write it into source.params.step",
+    "time": "remove it: the agent asks for the present",
+    "timeout": "remove it: --request-timeout of the agent bounds the whole request",
+    "limit": "remove it, and choose series in the query, such as with topk",
+}
 
 MAX_EXPRESSIONS = 100
 _EXAMPLE = "write the name of a measure, such as cpu_available_ratio; `gitops-dsf explain DSF145` lists them"

@@ -75,6 +75,7 @@ _WITH_KUBERNETES: Final = {
     "host path": "the agent asks the API server of its own cluster",
     "auth basicAuth headers": "the agent uses the ServiceAccount of its pod",
     "dialect": "its queries are names of measures",
+    "parameters onPartial": "it counts objects of its own cluster",
 }
 ROWS: Final = (
     Row(
@@ -82,6 +83,7 @@ ROWS: Final = (
         _for_upstream,
         "suspend clusterSelector scoreRange scoreAggregation scoreTTLSeconds publish defaultScore runsOn"
         " source.clusterLabel source.ref source.auth.caConfigMapRef source.auth.serviceAccountToken"
+        " source.parameters source.onPartial"
         " scoring.arguments scoring.clustersPerRequest scoring.auth.caConfigMapRef"
         " scoring.auth.serviceAccountToken source.auth.oauth2 source.auth.clientCertificateSecretRef"
         " scoring.auth.oauth2 scoring.auth.clientCertificateSecretRef",
@@ -129,7 +131,7 @@ ROWS: Final = (
     Row(
         codes.RECEIVER_FIELD,
         _sources(PUSHED),
-        "host path auth basicAuth headers",
+        "host path auth basicAuth headers parameters onPartial",
         "{field} has no effect: the agent asks the receiver in its own pod",
         "remove it, or write type: Prometheus",
     ),

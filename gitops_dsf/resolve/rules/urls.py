@@ -24,6 +24,7 @@ from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.application_templates import ACTION, sources
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.credentials import token_servers
+from gitops_dsf.resolve.rules.metric_sources import parameters_of
 from gitops_dsf.wording import did_you_mean
 
 _NAME = re.compile(
@@ -78,6 +79,18 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
                     message = f"{dotted(path)} looks like a secret: {header.name} is a header of credentials"
                     hint = "put it into a Secret on the spoke and name it with secretRef"
                     yield codes.SECRET_IN_YAML.at(item.at(*path), message, hint)
+
+
+def parameters_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
+    """A URL parameter must not hold a credential: git and the logs of servers and proxies have URLs."""
+    for item, path, parameters in parameters_of(context):
+        for name, value in parameters.items():
+            if value and names_a_secret(name):
+                place = (*path, name)
+                message = f"{dotted(place)} looks like a secret: {name} is a parameter of credentials"
+                hint = "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or with"
+                hint = f"{hint} headers[].secretRef of a MetricSource"
+                yield codes.SECRET_IN_YAML.at(item.at(*place), message, hint)
 
 
 def names_a_secret(name: str) -> bool:

@@ -65,6 +65,10 @@ class Asked:
     """With a query: the label of the series that names the cluster."""
     clusters: tuple[tuple[str, str], ...] = ()
     """With a query: values of the label, and the clusters that they mean."""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """With a query: the URL parameters of its source."""
+    fails_on_partial: bool = False
+    """With a query: whether the scorer takes no answer in which the source says that data is missing."""
 
 
 @dataclass(kw_only=True)
@@ -338,11 +342,15 @@ class BacktestBuilder:
         if hub is None or len(query.split(item.spec.source.params.query)) != 1:
             return None
         identity = cluster_label(label).identity
+        # A MetricSource has one variant for the hub scorer.
+        asking = item.variants[0] if item.variants else item
         return Asked(
             score_name=item.score_name,
             step=item.spec.scoring.params.interval,
             query=item.spec.source.params.query,
             label=label.name,
+            parameters=tuple(asking.source_parameters.items()),
+            fails_on_partial=asking.on_partial == "Fail",
             clusters=tuple(
                 (each.values[identity] if identity else each.name, each.name)
                 for each in hub.clusters

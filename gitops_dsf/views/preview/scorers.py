@@ -158,6 +158,7 @@ def _places(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[s
     yield "source type", before.source_type, after.source_type
     yield "source", before.source_endpoint, after.source_endpoint
     yield "headers", _plain_headers(before), _plain_headers(after)
+    yield "parameters", before.source_parameters, after.source_parameters
 
 
 def _plain_headers(item: EffectiveScorer) -> list[tuple[str, str | None]]:
@@ -193,7 +194,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     fields = field_changes(_fields(before, base), _fields(after, head))
     if before is None or after is None:
         # Of a new scorer only what it asks, and where metrics go.
-        fields = tuple(field for field in fields if after and field.path.rpartition(".")[2] in _PLACES)
+        fields = tuple(field for field in fields if after and _is_place(field.path))
     # A cluster that joins or leaves the inventory is no change of a scorer.
     common = base.cluster_names & head.cluster_names if base else frozenset[str]()
     sent_before = set(credentials_of(before, base))
@@ -220,6 +221,12 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
             for item in sent_now
         ),
     )
+
+
+def _is_place(path: str) -> bool:
+    """Whether a field says what a scorer asks, or where metrics go."""
+    section, _, name = path.rpartition(".")
+    return name in _PLACES or section.endswith(("source.parameters", "].parameters"))
 
 
 def credentials_of(item: EffectiveScorer | None, fleet: FleetVersion | None) -> tuple[Sent, ...]:

@@ -14,12 +14,26 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import msgspec
 
 from dsf_wire.jsontext import Content, utf8, without_mark
+from dsf_wire.text import printable
 
 LONGEST_URL: Final = 2000
 """Characters of a URL. A longer query is posted as a form, because some proxies refuse more than 2 kB."""
 REFUSES_POST: Final = frozenset({405, 501})
 """What a proxy that lets only GET pass answers to a POST."""
 MAX_WARNINGS: Final = 10
+
+RESERVED: Final = frozenset({"query", "start", "end", "step", "time", "timeout", "limit"})
+"""Parameters that are no setting of a source. Most are part of the question. Prometheus cuts off series at
+``limit``, so scores would come and go.
+"""
+MOST_PARAMETERS: Final = 20
+LONGEST_NAME: Final = 128
+LONGEST_VALUE: Final = 1024
+"""Characters of a parameter of a source."""
+_ANNOTATIONS: Final = ("PromQL warning:", "PromQL info:")
+"""How Prometheus (util/annotations/annotations.go) marks what it says of a query. All other warnings are of
+storage that did not answer, or of results that were cut off.
+"""
 
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises for a body that is not an answer of this API."""
@@ -33,15 +47,20 @@ class Request:
     form: bytes | None = None
 
     @classmethod
-    def of(cls, endpoint: str, parameters: Mapping[str, str], *, posts: bool = True) -> Self:
-        """Asks an endpoint. Parameters of its own URL stay there. ``posts``: whether it accepts POST."""
-        form = urlencode(parameters)
+    def of(
+        cls, endpoint: str, question: Mapping[str, str], *, parameters: Mapping[str, str], posts: bool = True
+    ) -> Self:
+        """Asks an endpoint. ``parameters`` of the source, and those of the endpoint's own URL, are always in
+        the URL, where proxies that check a tenant read them. ``posts``: whether the endpoint accepts POST.
+        """
+        form = urlencode(question)
         parts = urlsplit(endpoint)
-        joined = f"{parts.query}&{form}" if parts.query else form
+        own = "&".join(filter(None, (parts.query, urlencode(parameters))))
+        joined = f"{own}&{form}" if own else form
         url = urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
         if not posts or len(url) <= LONGEST_URL:
             return cls(url=url)
-        bare = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
+        bare = urlunsplit((parts.scheme, parts.netloc, parts.path, own, ""))
         return cls(url=bare, form=form.encode())
 
     @property
@@ -52,6 +71,26 @@ class Request:
     def is_refused_as_post(self, status: int) -> bool:
         """Whether the same query may succeed with GET after this status."""
         return self.form is not None and status in REFUSES_POST
+
+
+def parameter_fault(name: str, value: str) -> str:
+    """Why a source cannot have this URL parameter; empty if it can."""
+    if not name or len(name) > LONGEST_NAME or not name.isascii() or not name.isprintable() or " " in name:
+        return f"{printable(repr(name), most=60)} is not the name of a URL parameter"
+    if name.lower() in RESERVED:
+        return f"the parameter {name} is part of the question, and no setting of the source"
+    if not value.isprintable():
+        return f"the value of the parameter {name} has a line break, or another control character"
+    if len(value) > LONGEST_VALUE:
+        return f"the value of the parameter {name} has {len(value)} characters, more than {LONGEST_VALUE}"
+    return ""
+
+
+def parameters_fault(parameters: Mapping[str, str]) -> str:
+    """Why a source cannot have these URL parameters; empty if it can."""
+    if len(parameters) > MOST_PARAMETERS:
+        return f"there are {len(parameters)} parameters, more than {MOST_PARAMETERS}"
+    return next(filter(None, (parameter_fault(name, value) for name, value in parameters.items())), "")
 
 
 class Data(msgspec.Struct, rename="camel"):
@@ -89,8 +128,17 @@ class Document(msgspec.Struct, rename="camel"):
         """What the store warns of. VictoriaMetrics sets isPartial if some of its storage did not answer.
         Thanos and Prometheus return a warning instead.
         """
+        return [*self._warnings, *(self.infos or [])][:MAX_WARNINGS]
+
+    @property
+    def _warnings(self) -> list[str]:
         partial = ["the answer is partial (isPartial)"] if self.is_partial is True else []
-        return [*partial, *(self.warnings or []), *(self.infos or [])][:MAX_WARNINGS]
+        return [*partial, *(self.warnings or [])]
+
+    @property
+    def lost(self) -> str:
+        """The first note that says that data is missing from the answer; empty if there is none."""
+        return next((note for note in self._warnings if not note.startswith(_ANNOTATIONS)), "")
 
 
 _DOCUMENT: Final = msgspec.json.Decoder(Document)

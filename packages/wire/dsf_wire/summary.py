@@ -17,6 +17,10 @@ SCORED_BY_QUERY: Final = "Query"
 """The scoringType of a scorer without a scoring API: the value of each series is its raw score."""
 
 
+FAIL: Final = "Fail"
+"""The sourceOnPartial of a scorer that takes no partial answer. The default, Publish, is not written."""
+
+
 class ScoreRange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """spec.scoreRange with its output range written out; outputMin > outputMax means lower is better."""
 
@@ -172,6 +176,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     source_headers: tuple[Header, ...] | None = None
     source_basic_auth: BasicAuth | None = None
     source_client_certificate: ClientCertificate | None = None
+    source_parameters: dict[str, str] | None = None
+    """URL parameters of every query, such as those that choose a tenant."""
+    source_on_partial: str | None = None
+    """``Fail`` for scorers that take no answer in which the source says that data is missing."""
     source_auth: EndpointAuth | None = None
     scoring_auth: EndpointAuth | None = None
     scoring_client_certificate: ClientCertificate | None = None
@@ -186,6 +194,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def scored_by_query(self) -> bool:
         """Whether the value of each series is its raw score, and no scoring API is called."""
         return self.scoring_type == SCORED_BY_QUERY
+
+    @property
+    def fails_on_partial(self) -> bool:
+        """Whether an answer in which the source says that data is missing is a failure."""
+        return self.source_on_partial == FAIL
 
     @property
     def on_hub(self) -> bool:

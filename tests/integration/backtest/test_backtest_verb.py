@@ -302,6 +302,46 @@ def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
     assert {question["query"] for question in store.asked} >= {"avg by (region) (calm)"}
 
 
+IDLE_BY_REGION: dict[str, dict[str, Value]] = {
+    "avg by (region) (idle)": {"eu": lambda _at: 50.0, "us": lambda _at: 80.0}
+}
+
+
+def _source(fleet: Path, **fields: Any) -> None:
+    file = fleet / "scorers" / "idle.yaml"
+    [scorer] = yamlfast.load_all(file.read_text())
+    scorer["spec"]["source"] |= fields
+    file.write_text(yamlfast.dump(scorer))
+
+
+def test_parameters_of_a_source_are_sent_with_its_query_alone(tmp_path: Path) -> None:
+    """The history of dynamic_score may be in another store, which knows nothing of them."""
+    fleet = _fleet(tmp_path / "fleet", stickiness=10, cluster_label="region")
+    _commit(fleet)
+    _source(fleet, parameters={"namespace": "team-a"})
+    with Store(scores=SCORES, queries=IDLE_BY_REGION, label="region") as store:
+        found = json.loads(_said(fleet, store, "--base", "main", "-o", "json"))
+    [after] = found["head"]["placements"].values()
+    assert list(after["secondsOn"]) == ["us"]
+    asked = {(question["query"], question.get("namespace")) for question in store.asked}
+    assert ("avg by (region) (idle)", "team-a") in asked
+    assert {namespace for query, namespace in asked if "dynamic_score" in query} == {None}
+
+
+@pytest.mark.parametrize(("on_partial", "decided"), [("Fail", False), ("Publish", True)])
+def test_a_partial_answer_is_left_out_where_agents_would_fail(
+    tmp_path: Path, on_partial: str, decided: bool
+) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10, cluster_label="region")
+    _commit(fleet)
+    _source(fleet, parameters={"namespace": "team-a"}, onPartial=on_partial)
+    with Store(scores=SCORES, queries=IDLE_BY_REGION, label="region", partial=True) as store:
+        said = _said(fleet, store, "--base", "main")
+    assert ("not decided after the change" in said) != decided
+    assert "the answer is partial (isPartial)" in said
+    assert ("the store says that data is missing, and source.onPartial is Fail" in said) != decided
+
+
 def test_gaps_are_told_and_expire_scores(fleet: Path) -> None:
     """The scores of the better cluster stop for two hours: after their TTL they count as 0."""
     gap = (START + 6 * 3600, START + 8 * 3600)

@@ -207,6 +207,47 @@ def test_another_tenant_makes_the_scores_unknown_and_another_password_does_not(t
     assert next_scores(before, login, SNAPSHOT).changed == frozenset()
 
 
+def test_other_parameters_of_a_source_are_shown_and_make_the_scores_unknown(tmp_path: Path) -> None:
+    host = {"host": "http://thanos:9090"}
+    here = {"type": "Prometheus", **host, "params": PARAMS}
+    before = fleet(tmp_path / "a", scorer("cpu", source=here))
+    later = fleet(tmp_path / "b", scorer("cpu", source={**here, "parameters": {"namespace": "team-a"}}))
+    (change,) = scorer_changes(before, later)
+    assert [(field.path, field.before, field.after) for field in change.fields] == [
+        ("source.parameters.namespace", None, "team-a")
+    ]
+    assert change.unknown_because == ("parameters",)
+    assert set(next_scores(before, later, SNAPSHOT).unknown["cpu"]) == {"eu-1", "eu-2", "us-1"}
+
+    named = fleet(tmp_path / "c", *from_source(host))
+    other = fleet(tmp_path / "d", *from_source({**host, "parameters": {"namespace": "team-a"}}))
+    (change,) = scorer_changes(named, other)
+    assert [(field.path, field.after) for field in change.fields] == [
+        ("source.variants[0].parameters.namespace", "team-a")
+    ]
+    assert change.other_source == ("eu-1", "eu-2", "us-1")
+    assert set(next_scores(named, other, SNAPSHOT).unknown["cpu"]) == {"eu-1", "eu-2", "us-1"}
+
+
+def test_what_happens_with_partial_answers_is_shown_and_leaves_the_scores(tmp_path: Path) -> None:
+    """It says nothing of the values of whole answers."""
+    here = {"type": "Prometheus", "host": "http://thanos:9090", "params": PARAMS}
+    before = fleet(tmp_path / "a", scorer("cpu", source=here))
+    later = fleet(tmp_path / "b", scorer("cpu", source={**here, "onPartial": "Fail"}))
+    (change,) = scorer_changes(before, later)
+    assert [(field.path, field.before, field.after) for field in change.fields] == [
+        ("source.onPartial", None, "Fail")
+    ]
+    assert next_scores(before, later, SNAPSHOT).changed == frozenset()
+
+
+def test_parameters_of_a_new_scorer_are_shown(tmp_path: Path) -> None:
+    here = {"type": "Prometheus", "host": "http://thanos:9090", "params": PARAMS}
+    later = fleet(tmp_path / "a", scorer("cpu", source={**here, "parameters": {"namespace": "team-a"}}))
+    (change,) = scorer_changes(fleet(tmp_path / "b"), later)
+    assert ("source.parameters.namespace", "team-a") in {(each.path, each.after) for each in change.fields}
+
+
 @pytest.mark.parametrize(("default", "low"), [(None, 0), (-40, -40), (50, 0)])
 def test_an_unknown_score_may_be_the_default_score(tmp_path: Path, default: int | None, low: int) -> None:
     """It need not be in the range of scoreRange."""
