@@ -18,6 +18,7 @@ from dsf_agent.metrics import Metrics as AgentMetrics
 from dsf_runtime.clock import HubClock
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of
+from gitops_dsf.cli.helptext import HelpFormatter
 from gitops_dsf.cli.main import VERBS, verb_parser
 from gitops_dsf.cli.scaffold import repo_template
 from gitops_dsf.cli.schema import write_tree
@@ -189,7 +190,7 @@ def cli_page() -> str:
 
 
 def _section(name: str, parser: argparse.ArgumentParser, *, heading: str) -> Iterator[str]:
-    parser.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=100)
+    parser.formatter_class = partial(HelpFormatter, width=100)
     yield from (f"{heading} {name}", "", "```text", parser.format_help().strip(), "```", "")
     for action in parser._actions:  # noqa: SLF001 - argparse has no public list of them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001

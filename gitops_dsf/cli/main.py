@@ -24,6 +24,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
 from gitops_dsf.cli.arguments import YAML, Arguments, Verb
+from gitops_dsf.cli.helptext import HelpFormatter
 from gitops_dsf.cli.verbs import decide, hub, write
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.published import REPOSITORY
@@ -60,11 +61,13 @@ A first session:
   gitops-dsf render                     the tree for Argo CD, in rendered/
 
 Completion of verbs, options and names:
-  bash   add to ~/.bashrc:                  source <(gitops-dsf --completion bash)
-  zsh    add to ~/.zshrc, after compinit:   source <(gitops-dsf --completion zsh)
-  fish   once:  gitops-dsf --completion fish > ~/.config/fish/completions/gitops-dsf.fish
+  source <(gitops-dsf --completion bash)  bash: add it to ~/.bashrc
+  source <(gitops-dsf --completion zsh)   zsh: add it to ~/.zshrc, after compinit
+  gitops-dsf --completion fish > ~/.config/fish/completions/gitops-dsf.fish
+                                          fish: run it once
 
 `gitops-dsf VERB --help` explains a verb with examples.
+
 Exit codes: 0 fine, 1 errors or drift, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted."""
 
 EXIT_CODES: Final = """\
@@ -209,7 +212,6 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
     """The parser. Only the chosen verb has arguments; with ``only``, as the first word, it is alone."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
-    raw = argparse.RawDescriptionHelpFormatter
     listed = (
         "\n".join([f"{title}:", *(f"  {verb.name:<10} {verb.help}" for verb in group)])
         for title, group in GROUPS.items()
@@ -219,7 +221,7 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
         usage="gitops-dsf [-h] [--debug] [--version] VERB ...",
         description="\n\n".join((DESCRIPTION, *listed)),
         epilog=EPILOG,
-        formatter_class=raw,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
         parents=[common],
     )
@@ -235,7 +237,7 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
     for name, verb in VERBS.items():
         if only and name != chosen:
             continue
-        child = verbs.add_parser(name, formatter_class=raw, allow_abbrev=False, parents=[common])
+        child = verbs.add_parser(name, formatter_class=HelpFormatter, allow_abbrev=False, parents=[common])
         if name == chosen:
             child.description, child.epilog = verb.description or None, verb.examples
             verb.add_arguments(Arguments(child))

@@ -25,7 +25,10 @@ NARROWEST: Final = 16
 
 
 def terminal_width() -> int | None:
-    """The columns of the terminal behind standard output; None if there is no terminal."""
+    """COLUMNS, or the columns of the terminal behind standard output; None if there is neither."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -79,7 +79,7 @@ def simulate(add: Arguments) -> None:
     description="""\
 Says of a Placement what it asks for, which scores it ranks by with which weights, and which clusters are
 eligible. Says of one cluster why OCM would or would not select it: the filter that dropped it, or what each
-score adds to its sum, whom it would change places with, and the nearest score that would flip the decision.
+score adds to its points, whom it would change places with, and the nearest score that would flip that.
 Of a code of a finding it says what it means, and most have an example.""",
     examples="""\
 examples:

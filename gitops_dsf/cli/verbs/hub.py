@@ -116,7 +116,7 @@ def status(add: Arguments) -> None:
     description="""\
 Lists the changes of OCM's decisions that the reconciler wrote into the journal: when, from where to where,
 and which score changed most. For one application it also explains the last one, or the last one up to --at:
-which scores had changed, and what each score added to the sums of the old and the new cluster, in the words
+which scores had changed, and what each score added to the points of the old and the new cluster, in the words
 of `gitops-dsf explain`.""",
     examples="""\
 examples:

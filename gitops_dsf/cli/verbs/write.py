@@ -4,6 +4,7 @@ import argparse
 from typing import Final
 
 from gitops_dsf.cli.arguments import Arguments, verb
+from gitops_dsf.cli.helptext import HelpFormatter
 
 
 def _extras(text: str) -> tuple[str, ...]:
@@ -285,10 +286,11 @@ examples:
 """,
 )
 def ci(add: Arguments) -> None:
-    raw = argparse.RawDescriptionHelpFormatter
     jobs = add.parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
     check = Arguments(
-        jobs.add_parser("check", help="the checks of a pull request", description=_CHECK, formatter_class=raw)
+        jobs.add_parser(
+            "check", help="the checks of a pull request", description=_CHECK, formatter_class=HelpFormatter
+        )
     )
     check.fleet()
     check("--strict", "fail for warnings of validate, too")
@@ -296,7 +298,10 @@ def ci(add: Arguments) -> None:
     check("--junit FILE", "write the results of the tests, too")
     publish = Arguments(
         jobs.add_parser(
-            "publish", help="render and push after a merge", description=_PUBLISH, formatter_class=raw
+            "publish",
+            help="render and push after a merge",
+            description=_PUBLISH,
+            formatter_class=HelpFormatter,
         )
     )
     publish.fleet()

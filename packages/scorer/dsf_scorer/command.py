@@ -26,10 +26,14 @@ _SUFFIX: Final = ".tmpl"
 EXIT_CODES: Final = "Exit codes: 0 fine, 1 errors, 2 wrong usage."
 EPILOG: Final = """\
 examples:
-  {program} new cpu-headroom                      a project: code, test, image, deployment, DynamicScorer
-  {program} run scorer:app --port 8000            serve the ASGI application `app` of scorer.py
-  {program} check http://127.0.0.1:8000           test an API against the contract, in any language
-  {program} check https://scoring.example.com/config --token-file token --data series.json
+  {program} new cpu-headroom
+      a project: code, test, image, deployment, DynamicScorer
+  {program} run scorer:app --port 8000
+      serve the ASGI application `app` of scorer.py
+  {program} check http://127.0.0.1:8000
+      test an API against the contract, in any language
+  {program} check URL --token-file token --data series.json
+      an API that asks for a token, with series of your own
 
 Exit codes: 0 fine, 1 errors, 2 wrong usage."""
 
@@ -80,7 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="test a scoring API against the contract",
         epilog=CHECK_EPILOG,
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_check(check)
     new = actions.add_parser("new", help="start a scoring API", epilog=EXIT_CODES, allow_abbrev=False)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from unittest import mock
 
+import pytest
+
 from gitops_dsf.cli.terminal import table, wrapped
 
 ROWS = [["edge-1", "taint maintenance=true:NoSelect is not tolerated"], ["eu-north-1", "short"]]
@@ -35,12 +37,29 @@ def test_a_long_cell_continues_below_its_column() -> None:
     assert max(map(len, text.splitlines())) <= 40
 
 
-def test_a_wide_terminal_and_a_pipe_get_whole_lines() -> None:
+def test_a_wide_terminal_and_a_pipe_get_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(100):
         whole = table(["out", "because"], ROWS)
-    with redirect_stdout(io.StringIO()), mock.patch.dict(os.environ, {"COLUMNS": "40"}):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    with redirect_stdout(io.StringIO()):
         assert table(["out", "because"], ROWS) == whole
     assert len(whole.splitlines()) == 3
+
+
+def test_a_pipe_follows_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as `COLUMNS=40 gitops-dsf simulate | less`, as git and ls do."""
+    with terminal(40):
+        narrow = table(["out", "because"], ROWS)
+    monkeypatch.setenv("COLUMNS", "40")
+    with redirect_stdout(io.StringIO()):
+        assert table(["out", "because"], ROWS) == narrow
+
+
+@pytest.mark.parametrize("columns", ["", "0", "-1", "wide", "8²"])
+def test_columns_that_are_no_width_are_ignored(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    with redirect_stdout(io.StringIO()):
+        assert len(table(["out", "because"], ROWS).splitlines()) == 3
 
 
 def test_words_are_not_broken_and_a_very_narrow_terminal_gets_whole_lines() -> None:

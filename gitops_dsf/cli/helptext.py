@@ -1,0 +1,157 @@
+"""Help that fits the terminal: prose is filled, and examples keep their columns or continue below.
+
+argparse fills only the help of arguments. Descriptions and examples of verbs are written with line breaks of
+their own, which RawDescriptionHelpFormatter prints as they are, however narrow the terminal is.
+"""
+
+import argparse
+import re
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+WIDEST: Final = 110
+"""Columns of help at most. Longer lines are hard to read."""
+LEAST_COLUMNS: Final = 28
+"""Columns for the explanations of examples at least. With less each one is below its example."""
+_DEEPER: Final = 4
+"""By how much more the continuation of an example is indented."""
+_CONTINUATION: Final = 4
+"""A line that is indented by more continues the explanation of the line before."""
+_COMMANDS: Final = ("gitops-dsf ", "kubectl ", "curl ")
+_LINE: Final = re.compile(r"(\S.*?)(?: {2,}(\S.*))?")
+_WORD: Final = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
+"""A word of a shell: what is in quotes is not divided."""
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Follows the width of the terminal, or COLUMNS, in descriptions and examples, too."""
+
+    def __init__(self, prog: str, width: int | None = None) -> None:
+        columns = min(shutil.get_terminal_size().columns, WIDEST) if width is None else width
+        super().__init__(prog, width=columns - 2)
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[Any],
+        prefix: str | None = None,
+    ) -> None:
+        """Divides long groups of arguments that exclude each other, which argparse does not."""
+        if usage is not argparse.SUPPRESS:
+            self._add_item(self._divided_usage, (usage, actions, groups, prefix))
+
+    def _divided_usage(self, *usage: Any) -> str:  # noqa: ANN401 - what argparse gives
+        lines = self._format_usage(*usage).split("\n")
+        return "\n".join(part for line in lines for part in _divided(line, self._width))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Names with hyphens stay whole, which argparse divides."""
+        return _wrapped(" ".join(text.split()), width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(f"{indent}{line}".rstrip() for line in filled(text, width=width - len(indent)))
+
+
+def _divided(line: str, width: int) -> Iterator[str]:
+    """A line of the usage, in parts that end after a `|`."""
+    while len(line) > width and (end := line.rfind(" | ", 0, width - 1)) > 0:
+        yield line[: end + 2]
+        line = " " * (len(line) - len(line.lstrip()) + 1) + line[end + 3 :]
+    yield line
+
+
+@dataclass(kw_only=True)
+class _Example:
+    """An indented line: what to type, and what it means."""
+
+    indent: int
+    typed: str
+    meaning: str
+
+
+def filled(text: str, *, width: int) -> Iterator[str]:
+    """The lines of a text. Paragraphs begin in the first column, examples do not."""
+    prose: list[str] = []
+    examples: list[_Example] = []
+    for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip())
+        if indent or not line:
+            yield from _wrapped(" ".join(prose), width)
+            prose.clear()
+        if not indent:
+            yield from _aligned(examples, width)
+            examples.clear()
+        if not line:
+            yield ""
+        elif not indent:
+            prose.append(line)
+        elif examples and indent > _CONTINUATION:
+            examples[-1].meaning = f"{examples[-1].meaning} {line.strip()}".lstrip()
+        else:
+            examples.append(_example(line, indent))
+    yield from _wrapped(" ".join(prose), width)
+    yield from _aligned(examples, width)
+
+
+def _example(line: str, indent: int) -> _Example:
+    found = _LINE.fullmatch(line.strip())
+    typed, meaning = found.groups("") if found else (line.strip(), "")
+    return _Example(indent=indent, typed=typed, meaning=meaning)
+
+
+def _aligned(examples: Sequence[_Example], width: int) -> Iterator[str]:
+    """Two columns if the second one is wide enough, else each explanation below its example."""
+    column = 2 + max((each.indent + len(each.typed) for each in examples if each.meaning), default=0)
+    for each in examples:
+        beside = width - column >= LEAST_COLUMNS and bool(each.meaning)
+        if not beside:
+            yield from _typed(each, width)
+            deeper = each.indent + _DEEPER
+            yield from (" " * deeper + line for line in _wrapped(each.meaning, width - deeper))
+            continue
+        first, *rest = _wrapped(each.meaning, width - column)
+        yield (" " * each.indent + each.typed).ljust(column) + first
+        yield from (" " * column + line for line in rest)
+
+
+def _typed(example: _Example, width: int) -> Iterator[str]:
+    """What to type. A long command continues after a backslash, so that it can be copied."""
+    if example.indent + len(example.typed) <= width or not example.typed.startswith(_COMMANDS):
+        yield " " * example.indent + example.typed
+        return
+    line = ""
+    indent = example.indent
+    for word in _words(example.typed):
+        longer = f"{line} {word}" if line else " " * indent + word
+        if line and len(longer) > width - 2:
+            yield f"{line} \\"
+            indent = example.indent + _DEEPER
+            longer = " " * indent + word
+        line = longer
+    yield line
+
+
+def _words(command: str) -> Iterator[str]:
+    """The words of a command, each option together with its value."""
+    option = ""
+    for word in _WORD.findall(command):
+        if option and (word == "-" or not word.startswith("-")):
+            yield f"{option} {word}"
+            option = ""
+            continue
+        if option:
+            yield option
+        option = word if word.startswith("-") else ""
+        if not option:
+            yield word
+    if option:
+        yield option
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """A word is never broken: names and commands are copied."""
+    return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False)
