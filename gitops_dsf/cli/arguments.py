@@ -119,11 +119,16 @@ class Arguments:
             "--now TIME", "time for which expired scores are computed; by default when the data was observed"
         )
 
-    def journal(self) -> None:
-        sources = self.group("where the journal is").one_of()
-        branch = f"branch of the git repository in DIR, fetched before ({JOURNAL_BRANCH})"
+    def journal(self, *, fetches: bool = False) -> None:
+        """Adds --journal-branch and --journal; and --no-fetch for a verb that fetches the branch."""
+        group = self.group("where the journal is")
+        sources = group.one_of()
+        when = "fetched first" if fetches else "fetched before"
+        branch = f"branch of the git repository in DIR, {when} ({JOURNAL_BRANCH})"
         sources("--journal-branch BRANCH", branch, default=JOURNAL_BRANCH)
         sources("--journal PATH", "a file of the journal, or a folder with its files")
+        if fetches:
+            group("--no-fetch", "read the branch as this clone has it")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from gitops_dsf.repository.revision import fetch_branch
 from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
 
 _BACKTEST_TITLE: Final = "### What this would have done"
@@ -82,8 +83,7 @@ def _preview(args: argparse.Namespace, pipeline: Pipeline, settings: FleetReposi
     state = settings.reconciler.state.branch if settings is not None else "gitops-dsf-state"
     if pipeline.forge:
         # A job's clone may have no other branch. There is none before the reconciler writes it.
-        refs = f"+refs/heads/{state}:refs/remotes/origin/{state}"
-        clone.attempt("fetch", "--quiet", "--no-tags", *clone.as_shallow, "origin", refs)
+        fetch_branch(args.directory, state)
     source = (str(args.directory), "--base", base, "--state-branch", state)
     if not pipeline.forge:
         return _passes("diff", *source)

@@ -8,26 +8,43 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import DEFAULT_DAYS
 from gitops_dsf.cli.terminal import json_text, table
 from gitops_dsf.cli.verdict_text import explanation_text
 from gitops_dsf.errors import UsageError
-from gitops_dsf.journal.record import FILE, Read, Record, ScoreChange, read
+from gitops_dsf.hub.metadata import age_text, timestamp_of
+from gitops_dsf.journal.cause import largest_change, scores_of_people
+from gitops_dsf.journal.record import FILE, Read, Record, read
 from gitops_dsf.journal.timeline import by_placement, in_order, times
-from gitops_dsf.repository.revision import find_branch
+from gitops_dsf.repository.revision import fetch_branch, find_branch
 from gitops_dsf.wording import names_text, prioritizer_text
 
 DAY_SECONDS: Final = 86_400
+FETCH_SECONDS: Final = 60.0
+"""A remote that takes longer is told, and the branch is read as the clone has it."""
 MOST_NAMED: Final = 3
 MOST_SCORES: Final = 20
+
+
+class LogSource(Struct, frozen=True, kw_only=True):
+    """Where the records are from, and how old that is."""
+
+    origin: str
+    pushed: str | UnsetType = UNSET
+    """When the reconciler pushed the branch last; absent for files."""
+    fetched: bool | UnsetType = UNSET
+    """Whether the branch was fetched just now; absent for files."""
+    problem: str = ""
+    """Why it was not fetched, although nobody said --no-fetch."""
 
 
 class LogOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     """The output of `log`."""
 
+    journal: LogSource
     records: Sequence[Record]
     skipped: Sequence[str]
 
@@ -37,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     start, end = span(args)
     if args.at is not None and args.application is None:
         raise UsageError("--at explains the move of one application: write gitops-dsf log APP --at TIME")
-    found = _read(args, since=start)
+    found, source = _read(args, since=start)
     if args.application is not None and not found.records:
         raise UsageError(f"the journal has no record of {args.application}; gitops-dsf log lists what it has")
     records = in_order(found.records)
@@ -53,8 +70,9 @@ def run(args: argparse.Namespace) -> int:
         last = _last(records) if args.application is not None else []
         shown = [record for record in records if start <= record.time.timestamp() <= end]
     if args.output == "json":
-        sys.stdout.write(json_text(LogOutput(records=shown, skipped=found.bad)))
+        sys.stdout.write(json_text(LogOutput(journal=source, records=shown, skipped=found.bad)))
         return 0
+    sys.stdout.write(_source_text(source, now=time.time()))
     explained = "\n".join(map(explained_text, last))
     if args.at is not None:
         sys.stdout.write(explained)
@@ -82,20 +100,33 @@ def _last(records: Iterable[Record]) -> list[Record]:
     return list({record.placement: record for record in records}.values())
 
 
-def _read(args: argparse.Namespace, *, since: float) -> Read:
-    """Reads the journal, and says on standard error which lines it skipped. Raises UsageError.
+def _read(args: argparse.Namespace, *, since: float) -> tuple[Read, LogSource]:
+    """Fetches and reads the journal, and says on standard error which lines it skipped. Raises UsageError.
 
     Months before `since` (Unix seconds) are not read, unless one application is asked for.
     """
+    problem, fetches = "", args.journal is None and not args.no_fetch
+    if fetches:
+        problem = fetch_branch(args.directory, args.journal_branch, seconds=FETCH_SECONDS)
     journal = journal_files(args)
     if journal is None:
         name = args.journal_branch
+        why = f" (it cannot be fetched: {problem})" if problem else ""
         raise UsageError(
-            f"there is no branch {name} in this clone; fetch it with git fetch origin"
+            f"there is no branch {name} in this clone{why}; fetch it with git fetch origin"
             f" +refs/heads/{name}:refs/remotes/origin/{name}, or name the journal with --journal. The"
             " reconciler writes it if spec.reconciler.journal.enabled is true"
         )
     files, origin = journal
+    source = LogSource(origin=origin)
+    if args.journal is None:
+        branch = find_branch(args.directory, args.journal_branch)
+        source = LogSource(
+            origin=origin,
+            pushed=timestamp_of(branch.committed) if branch is not None else UNSET,
+            fetched=fetches and not problem,
+            problem=problem,
+        )
     about = args.application
     if about is None:
         files = since_month(files, since)
@@ -103,7 +134,18 @@ def _read(args: argparse.Namespace, *, since: float) -> Read:
     for bad in found.bad:
         place = bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
         print(printable(f"{place}; it is skipped"), file=sys.stderr)
-    return found
+    return found, source
+
+
+def _source_text(source: LogSource, *, now: float) -> str:
+    """`branch gitops-dsf-journal at 4f2c4f2c4f, fetched now, last pushed 3 min ago`; empty for files."""
+    if source.pushed is UNSET:
+        return ""
+    age = age_text(now - datetime.fromisoformat(source.pushed).timestamp())
+    how = "fetched now" if source.fetched else "not fetched"
+    how += f" ({source.problem})" if source.problem else ""
+    missing = "" if source.fetched else "; later moves are missing"
+    return printable_lines((f"{source.origin}, {how}, last pushed {age} ago{missing}", ""))
 
 
 def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) -> tuple[float, float]:
@@ -157,13 +199,22 @@ def _files(path: Path) -> dict[str, bytes]:
 def log_text(records: Sequence[Record]) -> str:
     rows = []
     for record in records:
-        change, largest = _largest_change(record), ""
-        if change is not None:
-            values = f"{_value(change.before)} -> {_value(change.after)}"
-            largest = f"{prioritizer_text(change.name)} on {change.cluster} {values}"
         before = _named(record.from_) if record.from_ is not None else "?"
-        rows.append([time_text(record), record.placement, before, _to(record), largest, record.commit[:10]])
-    return table(["time (UTC)", "placement", "from", "to", "largest change of a score", "commit"], rows)
+        rows.append(
+            [time_text(record), record.placement, before, _to(record), cause_text(record), record.commit[:10]]
+        )
+    return table(["time (UTC)", "placement", "from", "to", "cause", "commit"], rows)
+
+
+def cause_text(record: Record) -> str:
+    """The recorded cause. Versions that recorded none had the largest change of a score in its place."""
+    if record.cause is not None:
+        return str(record.cause)
+    change = largest_change(record)
+    if change is None:
+        return ""
+    values = f"{_value(change.before)} -> {_value(change.after)}"
+    return f"{prioritizer_text(change.name)} of {change.cluster} {values}"
 
 
 def explained_text(record: Record) -> str:
@@ -171,6 +222,8 @@ def explained_text(record: Record) -> str:
     if record.applications:
         plural = "s" if len(record.applications) > 1 else ""
         lines.append(f"  ApplicationSet{plural} {', '.join(record.applications)}")
+    if record.cause is not None:
+        lines.append(f"  cause: {record.cause}")
     lines.append(f"  live commit of the fleet repository: {record.commit or 'not known'}")
     if record.admitted is not None:
         gain = "" if record.gain is None else f", for {record.gain:+.1f} points by the written weights"
@@ -209,22 +262,16 @@ def _named(clusters: Iterable[str]) -> str:
 
 
 def _scores(record: Record) -> str:
-    if not record.scores:
+    scores = scores_of_people(record)
+    if not scores:
         return "  no score changed since the record before\n"
-    shown = record.scores[:MOST_SCORES]
+    shown = scores[:MOST_SCORES]
     rows = [
         [prioritizer_text(each.name), each.cluster, _value(each.before), _value(each.after)] for each in shown
     ]
     text = table(["score", "cluster", "before", "now"], rows, right={2, 3})
-    more = len(record.scores) - len(shown) + record.more_scores
+    more = len(scores) - len(shown) + record.more_scores
     return f"{text}  and {more} more scores\n" if more else text
-
-
-def _largest_change(record: Record) -> ScoreChange | None:
-    """The largest change of a score of a cluster that left or joined, if values before are known."""
-    moved = {*record.left, *record.joined}
-    known = [each for each in record.scores if each.cluster in moved and each.before is not None]
-    return max(known, key=lambda each: abs((each.after or 0) - (each.before or 0)), default=None)
 
 
 def _value(value: int | None) -> str:

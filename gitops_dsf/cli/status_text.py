@@ -239,8 +239,9 @@ def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
     yield from (f"  {draining_text(each)}" for each in view.draining or ())
     for move in view.under_way:
         by = "" if move.admitted else ", by OCM itself"
+        why = "" if move.cause is None else f", {move.cause}"
         way = f"{move.placement}: {move.source or 'new'} -> {move.target}"
-        yield f"  {way}: {move.phase} since {move.since}{by}"
+        yield f"  {way}: {move.phase} since {move.since}{by}{why}"
     shown = view.waiting if everything else view.waiting[:ROWS]
     yield from (f"  {waiting_text(each)}" for each in shown)
     if len(shown) < len(view.waiting):

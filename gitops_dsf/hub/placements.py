@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,6 +55,8 @@ class PlacementSummary(Struct, frozen=True):
     predicates: tuple[Predicate, ...] = ()
     paced: objects.Placement | None = None
     """The whole Placement, if its moves are paced."""
+    digest: str = ""
+    """Changes with everything that OCM decides by: the spec, and the annotation of a pace."""
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
         """Whether it passes one of the predicates, if there are any. CEL expressions are not evaluated."""
@@ -69,7 +72,13 @@ def summary_of(item: objects.Placement) -> PlacementSummary:
         ranked_by=ranked_by(item),
         predicates=tuple(_lenient_predicates(item)),
         paced=item if item.metadata.annotation(PACE_ANNOTATION) else None,
+        digest=_digest(item),
     )
+
+
+def _digest(item: objects.Placement) -> str:
+    content = msgspec.json.encode((item.spec, item.metadata.annotation(PACE_ANNOTATION)))
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def ranked_by(item: objects.Placement) -> tuple[RankedBy, ...]:

@@ -13,6 +13,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
+from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.metadata import Timestamp
 from gitops_dsf.simulator.explain import Explanation
 
@@ -125,6 +126,8 @@ class Record(
     """When the reconciler admitted the move, where moves are paced; None if OCM moved it itself."""
     gain: float | None = None
     """Points of the weighted mean of the scores that an admitted move was to gain."""
+    cause: MoveCause | None = None
+    """Why it moved; None in the first record of a Placement, and in records of versions without it."""
 
     @property
     def key(self) -> tuple[str, str]:

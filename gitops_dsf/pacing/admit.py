@@ -5,8 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Protocol
 
+from gitops_dsf.hub.causes import by_drain, by_pace
 from gitops_dsf.pacing.ledger import Ledger, Move, Shift, assume, shifts_of
 from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
 from gitops_dsf.repository.model.reconciler import Pace
@@ -219,7 +221,9 @@ class _Round:
         return self._situation.pace.settle(after)
 
 
-def move_of(wish: Wish, now: float) -> Move:
+def move_of(wish: Wish, now: float, *, drains: Mapping[str, str] = MappingProxyType({})) -> Move:
+    """The move that is admitted. `drains`: the maintenance by drained cluster."""
+    cause = by_drain(wish.source, drains.get(wish.source, "")) if wish.drains else by_pace(wish.points)
     return Move(
         placement=wish.placement,
         source=wish.source,
@@ -227,6 +231,7 @@ def move_of(wish: Wish, now: float) -> Move:
         since=now,
         phase_since=now,
         gain=round(wish.points, 1),
+        cause=cause,
     )
 
 

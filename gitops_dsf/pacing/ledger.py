@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.repository.model.reconciler import Pace
@@ -51,6 +52,8 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
     """False if OCM moved it itself: a cluster was lost, or an application is new."""
     gain: float | None = None
     """Points that an admitted move was to gain."""
+    cause: MoveCause | None = None
+    """None if it is not known: OCM moved it itself, and its cluster was not lost."""
 
     @property
     def under_way(self) -> bool:
@@ -227,10 +230,12 @@ def advance(
     published: Collection[str],
     finished: Callable[[Move], bool],
     refused: Collection[str] = (),
+    loss: Callable[[str], MoveCause | None] = lambda _cluster: None,
     now: float,
 ) -> Ledger:
     """The ledger by what the hub shows: settled decisions, `published` Placements with items of a move.
-    `refused` are the clusters and Placements whose items the hub does not take.
+    `refused` are the clusters and Placements whose items the hub does not take. `loss` says why a cluster is
+    lost, or None.
     """
     moves = []
     for move in ledger.moves:
@@ -253,7 +258,7 @@ def advance(
         moves=tuple(moves),
         decided={key: tuple(sorted(clusters)) for key, clusters in sorted(seen.items()) if clusters},
     )
-    return advanced.adding(_unasked(ledger, advanced, now)) if ledger.decided else advanced
+    return advanced.adding(_unasked(ledger, advanced, loss, now)) if ledger.decided else advanced
 
 
 def _next(
@@ -279,7 +284,9 @@ def _next(
     return None if now >= move.phase_since + LAST_PASS_SECONDS else move
 
 
-def _unasked(before: Ledger, after: Ledger, now: float) -> Iterator[Move]:
+def _unasked(
+    before: Ledger, after: Ledger, loss: Callable[[str], MoveCause | None], now: float
+) -> Iterator[Move]:
     """Arrivals that nobody admitted: OCM chose for a new application, or for one that lost its cluster."""
     for key, clusters in after.decided.items():
         known = before.decided.get(key, ())
@@ -287,12 +294,14 @@ def _unasked(before: Ledger, after: Ledger, now: float) -> Iterator[Move]:
         left = sorted(set(known) - set(clusters), reverse=True)
         for cluster in clusters:
             if cluster not in known and cluster not in expected:
+                source = left.pop() if left else ""
                 yield Move(
                     placement=key,
-                    source=left.pop() if left else "",
+                    source=source,
                     target=cluster,
                     since=now,
                     phase=Phase.HANDOVER,
                     phase_since=now,
                     admitted=False,
+                    cause=loss(source) if source else None,
                 )

@@ -41,6 +41,11 @@ class Effect:
     frozen: Mapping[str, str] = field(default_factory=dict)
     """Why an application (namespace/name) or a cluster takes no part in moves."""
 
+    @property
+    def drains(self) -> Mapping[str, str]:
+        """The maintenance by drained cluster."""
+        return {name: each.maintenance for name, each in self.drained.items()}
+
 
 class Drain(Struct, frozen=True, rename="camel", omit_defaults=True):
     """How far the drain of a cluster is. Times are seconds since 1970."""

@@ -157,6 +157,11 @@ class Branch:
         """The short commit ID, for people."""
         return self.commit[:SHORT]
 
+    @property
+    def committed(self) -> float:
+        """When the commit was made, in seconds since 1970. Raises RevisionError."""
+        return float(self.repository.text("show", "--no-patch", "--format=%ct", self.commit))
+
     def contents(self, *, suffixes: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
         """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
         files = [
@@ -177,6 +182,28 @@ def find_branch(directory: Path, name: str) -> Branch | None:
     newest = ("--sort=-committerdate", "--count=1", "--format=%(objectname)")
     listed = repository.text("for-each-ref", *newest, *patterns)
     return Branch(repository=repository, name=name, commit=listed) if listed else None
+
+
+def fetch_branch(directory: Path, name: str, *, seconds: float | None = None) -> str:
+    """Brings the remote's branch into the clone, as a branch of the remote, within so many seconds. Returns
+    why that was not possible, in one line; empty if it was. Raises RevisionError.
+    """
+    if not _NAME.fullmatch(name):
+        raise RevisionError(f"{name!r} is no name of a branch")
+    repository = Repository(directory=directory)
+    if not repository.text("remote"):
+        return "this clone has no remote"
+    remote = _remote(repository)
+    refs = f"+refs/heads/{name}:refs/remotes/{remote}/{name}"
+    options = ("--quiet", "--no-tags", *repository.as_shallow)
+    try:
+        done = repository.attempt("fetch", *options, remote, refs, seconds=seconds)
+    except RevisionError as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return lines[0].removeprefix("fatal: ") if lines else "git fetch failed"
 
 
 @dataclass(frozen=True, kw_only=True)

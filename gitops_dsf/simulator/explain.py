@@ -166,6 +166,19 @@ def lead(verdict: Verdict) -> Lead | None:
     )
 
 
+def mean_scores(verdict: Verdict) -> Mapping[str, float]:
+    """The weighted mean of the scores of each cluster that passed the filters; empty without scores."""
+    ranking, names = verdict.ranking, verdict.state.names
+    scored = [each for each in verdict.prioritizers if each.prioritizer.built_in is None]
+    if ranking is None or not scored:
+        return {}
+    sums, weight = add_up(scored, len(ranking.clusters)), mean_weight(verdict.prioritizers)
+    return {
+        names[cluster]: points_of(total, weight)
+        for cluster, total in zip(ranking.clusters, sums, strict=True)
+    }
+
+
 def _margin(ranking: Ranking, index: int, *, selected: bool) -> int | None:
     if not 0 < ranking.selected < len(ranking.order):
         return None

@@ -47,10 +47,10 @@ class ObjectHub(ApiServer):
             status={"decisions": [{"clusterName": name, "reason": ""} for name in clusters]},
         )
 
-    def events(self, reason: str) -> list[str]:
-        """Messages in the order of writing."""
+    def events(self, reason: str, kind: str = "") -> list[str]:
+        """Messages in the order of writing; of one kind (Normal or Warning) if it is given."""
         return [
             item["message"]
             for (plural, _, _), item in self.objects.items()
-            if plural == "events" and item["reason"] == reason
+            if plural == "events" and item["reason"] == reason and kind in {"", item["type"]}
         ]

@@ -115,9 +115,10 @@ def status(add: Arguments) -> None:
     "list past moves from the journal, and explain the last one",
     description="""\
 Lists the changes of OCM's decisions that the reconciler wrote into the journal: when, from where to where,
-and which score changed most. For one application it also explains the last one, or the last one up to --at:
-which scores had changed, and what each score added to the points of the old and the new cluster, in the words
-of `gitops-dsf explain`.""",
+and the cause: a score, the pace, a drain, a lost cluster, or an edit in git with its commit. For one
+application it also explains the last one, or the last one up to --at: which scores had changed, and what each
+score added to the points of the old and the new cluster, in the words of `gitops-dsf explain`. The branch
+of the journal is fetched first, and the first line says how old it is.""",
     examples="""\
 examples:
   gitops-dsf log                                   all moves of the last 14 days
@@ -132,7 +133,7 @@ def log(add: Arguments) -> None:
         "ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by default",
     )
     add.fleet()
-    add.journal()
+    add.journal(fetches=True)
     add.span()
     add("--at TIME", "explain the last move of APP up to then, and list nothing")
     add.output("text", "json")

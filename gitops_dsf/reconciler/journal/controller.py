@@ -15,9 +15,12 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
+from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Record, encode
 from gitops_dsf.journal.timeline import Values, by_placement, values_at
+from gitops_dsf.pacing.ledger import Move as PacedMove
 from gitops_dsf.reconciler.git.clone import keep_pushing, working_clone
+from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.hub.view import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalBranch, Move, observe
 from gitops_dsf.reconciler.journal.explaining import Facts, filled, read_facts
@@ -26,6 +29,7 @@ from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model import reconciler as model
 from gitops_dsf.simulator import SimulatorInputError
+from gitops_dsf.wording import names_text
 
 LOG = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 5.0
@@ -36,6 +40,12 @@ AT_A_TIME: Final = 50
 """Records that are explained before the loop goes on. One outage can move a thousand applications."""
 SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
+EDIT_SECONDS: Final = 60.0
+"""A decision that changes within this time after its Placement was changed in git changed because of that.
+OCM decides again within a second of the change, and a busy hub within some.
+"""
+SLACK_SECONDS: Final = 5.0
+"""The informers show a Placement and its decision in any order."""
 MOST_PENDING: Final = 4000
 """Records that are not on the branch yet. What became of more changes is recorded when there is room."""
 MOST_PENDING_BYTES: Final = 32 << 20
@@ -60,6 +70,9 @@ class JournalController:
         """Decisions that are too large to be named, by the id of their record."""
         self._values: dict[str, Values] = {}
         """Scores at the last record, by Placement."""
+        self._edited: dict[str, float] = {}
+        """When a Placement was changed last while this process looked, by the hub's clock."""
+        shared.view.placements.compare(self._note_edit)
         shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
@@ -136,6 +149,7 @@ class JournalController:
             key, name = move.record.placement, move.record.key[1]
             sets = self._view.sets.items.items()
             followers = tuple(sorted(each for each, item in sets if name in item.placements))
+            admitted = self._admitted(move.record)
             # In a thread, because thousands of clusters take a while, and leadership must be renewed.
             record, self._values[key] = await asyncio.to_thread(
                 filled,
@@ -144,11 +158,16 @@ class JournalController:
                 after=move.after,
                 facts=facts,
                 known=self._values.get(key, {}),
+                admitted=admitted,
+                edited=self._is_edited(name, move.record),
             )
             if record.to is None:
                 self._unnamed[record.id] = move.after
-            record = self._with_admission(record)
+            if admitted is not None:
+                at = datetime.fromtimestamp(int(admitted.since), tz=UTC)
+                record = msgspec.structs.replace(record, admitted=at, gain=admitted.gain)
             records.append(record)
+            self._say(record)
             LOG.info(
                 "recorded %s of %s: left %s, joined %s",
                 record.kind,
@@ -162,13 +181,32 @@ class JournalController:
         self._flapping.learn(records)
         self._recorded.set()
 
-    def _with_admission(self, record: Record) -> Record:
-        """The record of a paced move says when it was admitted, and why."""
+    def _admitted(self, record: Record) -> PacedMove | None:
+        """The move that the reconciler admitted and that led to this change; None if OCM moved by itself."""
         move = self._shared.ledger.of(record.placement)
-        if move is None or not move.admitted or move.target not in record.joined:
-            return record
-        at = datetime.fromtimestamp(int(move.since), tz=UTC)
-        return msgspec.structs.replace(record, admitted=at, gain=move.gain)
+        return move if move is not None and move.admitted and move.target in record.joined else None
+
+    def _note_edit(self, name: str, before: PlacementSummary | None, item: PlacementSummary | None) -> None:
+        if item is None:
+            self._edited.pop(name, None)
+        elif before is not None and before.digest != item.digest:
+            self._edited[name] = self._api.now()
+
+    def _is_edited(self, name: str, record: Record) -> bool:
+        """Whether the Placement was changed just before its decision. OCM decides again at once."""
+        at = self._edited.get(name)
+        return at is not None and -EDIT_SECONDS <= at - record.time.timestamp() <= SLACK_SECONDS
+
+    def _say(self, record: Record) -> None:
+        """An Event with the cause. Of a paced Placement the controller of paced moves says it."""
+        name = record.key[1]
+        item = self._view.placements.items.get(name)
+        if record.cause is None or item is None or item.paced is not None:
+            return
+        left, joined = (names_text(each) or "nowhere" for each in (record.left, record.joined))
+        about = placement_reference(name, item, self._view.argocd_namespace)
+        message = f"{left} -> {joined}: {record.cause}"
+        self._shared.events.say(about, "Moved", message, warning=record.cause.warning)
 
     def _forget(self, branch: JournalBranch) -> None:
         """Forgets Placements that were deleted."""

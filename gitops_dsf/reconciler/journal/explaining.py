@@ -15,11 +15,21 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import decision_of, resources_read
 from gitops_dsf.hub.resources import APPLICATIONS, PLACEMENTS
 from gitops_dsf.hub.scores import expired
-from gitops_dsf.journal.record import MOST_EXPLAINED, MOST_SCORES, Record, ScoreChange, reason_of
+from gitops_dsf.journal.cause import cause_of
+from gitops_dsf.journal.record import (
+    MOST_EXPLAINED,
+    MOST_SCORES,
+    ClusterReason,
+    Record,
+    ScoreChange,
+    reason_of,
+)
 from gitops_dsf.journal.timeline import Values
+from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState, Outcome, Verdict, explain, simulate_placement
+from gitops_dsf.simulator.scheduler import as_people_wrote
 
 MOST_FOLLOWED: Final = 64
 """Clusters whose scores are followed: those that left, joined or are decided, and the best."""
@@ -30,9 +40,14 @@ class _Sync(msgspec.Struct, frozen=True):
     revision: str = ""
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _Operation(msgspec.Struct, frozen=True, rename="camel"):
+    sync_result: _Sync = _Sync()
+
+
+class _Status(msgspec.Struct, frozen=True, rename="camel"):
     sync: _Sync = _Sync()
     history: tuple[_Sync, ...] | None = None
+    operation_state: _Operation | None = None
 
 
 class Deployed(msgspec.Struct, frozen=True):
@@ -48,6 +63,15 @@ class Deployed(msgspec.Struct, frozen=True):
             return sync.revision
         return history[-1].revision if history else ""
 
+    @property
+    def applied(self) -> str:
+        """The commit of the last sync, or of one that still runs: it changed an object that changed just now.
+
+        Argo CD 3.4 writes `status.sync` and the history only after the sync (controller/appcontroller.go).
+        """
+        operation = self.status.operation_state
+        return (operation.sync_result.revision if operation is not None else "") or self.commit
+
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
@@ -57,6 +81,8 @@ class Facts:
     now: datetime
     commit: str
     """The commit that Argo CD applied last; empty if that is not known."""
+    applied: str = ""
+    """The commit of the last sync, which may still run; empty if that is not known."""
 
 
 async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> Facts:
@@ -81,24 +107,36 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
         decisions=list(view.decisions.items.values()),
         scores=scores,
     )
-    return Facts(state=state, now=now, commit=await _commit(api, view.argocd_namespace))
+    deployed = await _deployed(api, view.argocd_namespace)
+    return Facts(state=state, now=now, commit=deployed.commit, applied=deployed.applied)
 
 
-async def _commit(api: HubApi, namespace: str) -> str:
-    """The live commit of the rendered Placements."""
+async def _deployed(api: HubApi, namespace: str) -> Deployed:
+    """What Argo CD has applied of the rendered Placements."""
     try:
         found = await api.one(APPLICATIONS.within(namespace).path, DELIVERY_APPLICATION, Deployed)
     except ApiError as error:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
-        return ""  # a hub without Argo CD
-    return "" if found is None else found.commit
+        return Deployed()  # a hub without Argo CD
+    return found or Deployed()
 
 
 def filled(
-    record: Record, *, before: Collection[str] | None, after: Collection[str], facts: Facts, known: Values
+    record: Record,
+    *,
+    before: Collection[str] | None,
+    after: Collection[str],
+    facts: Facts,
+    known: Values,
+    admitted: Move | None = None,
+    edited: bool = False,
 ) -> tuple[Record, Values]:
-    """The record with its details, and the scores at it. `known` are those at the record before."""
+    """The record with its cause and details, and the scores at it. `known` are those at the record before.
+    `admitted` is the paced move that led to it; `edited`: whether the Placement was changed just before.
+
+    The scores and explanations are by the weights that people wrote. Items of moves are no scores.
+    """
     namespace, name = record.key
     record = msgspec.structs.replace(record, commit=facts.commit)
     placement = facts.state.placements.get(record.key)
@@ -113,27 +151,42 @@ def filled(
         # One page holds any number of clusters here.
         old.append(decision_of(namespace=namespace, placement=name, clusters=sorted(before)))
     verdict = simulate_placement(placement, state=facts.state.deciding(old), now=facts.now)
+    by_scores = as_people_wrote(verdict)
     subjects = [*record.joined, *record.left] or sorted(after)
-    values = dict(_values(verdict, _followed(verdict, subjects, after)))
+    values = dict(_values(by_scores, _followed(by_scores, subjects, after)))
     changed = [
         ScoreChange(name=key[0], cluster=key[1], before=known.get(key), after=values.get(key))
         for key in _ordered({*values, *known}, subjects)
         if known.get(key) != values.get(key)
     ]
-    return (
-        msgspec.structs.replace(
-            record,
-            clusters=tuple(
-                reason_of(explain(verdict, cluster))
-                for cluster in subjects[:MOST_EXPLAINED]
-                if cluster in verdict.state.positions
-            ),
-            doubt=_doubt(record, verdict, after),
-            scores=tuple(changed[:MOST_SCORES]),
-            more_scores=len(changed[MOST_SCORES:]),
+    record = msgspec.structs.replace(
+        record,
+        clusters=tuple(
+            _explained(by_scores, cluster, decided=cluster in after)
+            for cluster in subjects[:MOST_EXPLAINED]
+            if cluster in verdict.state.positions
         ),
-        values,
+        doubt=_doubt(record, verdict, after),
+        scores=tuple(changed[:MOST_SCORES]),
+        more_scores=len(changed[MOST_SCORES:]),
     )
+    cause = cause_of(
+        record,
+        verdict=verdict,
+        by_scores=by_scores,
+        after=after,
+        admitted=admitted,
+        edit=facts.applied if edited else None,
+    )
+    return msgspec.structs.replace(record, cause=cause), values
+
+
+def _explained(by_scores: Verdict, cluster: str, *, decided: bool) -> ClusterReason:
+    """What the scores say of a cluster, and whether it is decided: the cause may be another one than the
+    scores.
+    """
+    reason = reason_of(explain(by_scores, cluster))
+    return msgspec.structs.replace(reason, selected=decided)
 
 
 def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str]) -> list[str]:

@@ -1,11 +1,13 @@
 """Applications that move back and forth: a metric, Events, and a condition of the scorer behind it."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.hub.flapping import WINDOW_SECONDS, Leads, Return, cause_of, episodes, moves_back
+from gitops_dsf.hub.causes import KINDS, Cause, CauseKind
+from gitops_dsf.hub.flapping import WINDOW_SECONDS, Change, Leads, Return, cause_of, episodes, moves_back
 from gitops_dsf.hub.metadata import Condition
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import PlacementSummary
@@ -13,6 +15,7 @@ from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import Values, by_placement, changes, recent, values_at
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.wording import names_text
 
 MOST_KEPT: Final = 100
 """Records of one Placement that are kept in memory."""
@@ -37,21 +40,28 @@ class Flapping:
     clusters: tuple[str, ...]
     """In order of name."""
     cause: str | None
-    """Name of the AddOnPlacementScore with the largest swing; None if no score changed, or none is known."""
+    """Name of the AddOnPlacementScore with the largest swing; None if no score changed, none is known, or
+    scores are not the reason."""
+    other: str = ""
+    """What most moves are because of, where that is not a score."""
 
 
 def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
     """Whether a Placement flaps. Records of an earlier Placement of this name do not count."""
     records = [record for record in records if record.uid == records[-1].uid]
+    moved = [record for record in records if record.left or record.joined]
+    kinds = {
+        change: KINDS[Cause.UNKNOWN if record.cause is None else record.cause.cause]
+        for change, record in zip(changes(records), moved, strict=True)
+    }
     found = [
         each
         for episode in episodes(changes(records))
         for each in episode.returns
-        if each.joined.at > now - SPAN_SECONDS
+        if each.joined.at > now - SPAN_SECONDS and _counts(kinds[each.left], kinds[each.joined])
     ]
     if moves_back(found) < LEAST:
         return None
-    moved = [record for record in records if record.left or record.joined]
     told = zip(records, values_at(records), strict=True)
     after = [values for record, values in told if record.left or record.joined]
     known = dict(zip(changes(records), after, strict=True))
@@ -61,12 +71,34 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
         left, joined = (_leads(each, known[change], weights) for change in (each.left, each.joined))
         return left, joined
 
+    by_scores = [each for each in found if kinds[each.left].by_scores]
+    is_blamed = 2 * len(by_scores) >= len(found)
     return Flapping(
         placement=records[-1].placement,
         returns=moves_back(found),
         clusters=tuple(sorted({name for each in found for name in (each.cluster, each.rival) if name})),
-        cause=cause_of(found, leads),
+        cause=cause_of(by_scores, leads) if is_blamed else None,
+        other="" if is_blamed else _other_cause(found, kinds),
     )
+
+
+def _counts(left: CauseKind, joined: CauseKind) -> bool:
+    """Whether a return is a move back and forth that nobody wants.
+
+    It is not if somebody asked in git for one of the two moves. And one that OCM had to make back to the
+    cluster, because the other one was lost, counts when the other one is chosen again.
+    """
+    is_forced_back = left.by_scores and not joined.by_scores
+    return not (left.on_purpose or joined.on_purpose or is_forced_back)
+
+
+def _other_cause(found: Iterable[Return], kinds: Mapping[Change, CauseKind]) -> str:
+    """`lost cluster: eu-1`: why most clusters were left, where that is not because of scores."""
+    left = [each for each in found if not kinds[each.left].by_scores]
+    titles = Counter(kinds[each.left].title for each in left)
+    title = min(titles, key=lambda each: (-titles[each], each))
+    clusters = {each.cluster for each in left if kinds[each.left].title == title}
+    return f"{title}: {names_text(sorted(clusters))}"
 
 
 def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
@@ -95,6 +127,9 @@ def flapping_text(found: Flapping) -> str:
     """`moved back and forth 4 times within a day between eu-1 and eu-2, most of all because of cpu; ...`."""
     between = " and ".join([", ".join(found.clusters[:-1]), found.clusters[-1]])
     text = f"moved back and forth {found.returns} times within a day between {between}"
+    if found.other:
+        # No stickiness holds what OCM must move.
+        return f"{text}, most of all because of this: {found.other}"
     if found.cause is not None:
         text += f", most of all because of {found.cause}"
     return f"{text}; gitops-dsf backtest --advise tells which stickiness would hold it"

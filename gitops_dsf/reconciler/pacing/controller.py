@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
+from gitops_dsf.hub.causes import by_pace, loss_of
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
@@ -121,6 +122,7 @@ class PaceController:
             published=moving_in(published.items, before.ledger.under_way),
             finished=lambda move: self._finished(move, now),
             refused=refused,
+            loss=lambda name: loss_of(name, self._view.clusters.items.get(name)),
             now=now,
         )
         settle = max((self._pace.settle(each.ranking.measured_after) for each in paced.values()), default=0.0)
@@ -134,7 +136,7 @@ class PaceController:
         else:
             inputs = replace(inputs, unsettled=unsettled)
             admission = await self._admission(inputs, ledger, self._pace, now)
-        ledger = ledger.adding(move_of(wish, now) for wish in admission.moves)
+        ledger = ledger.adding(move_of(wish, now, drains=effect.drains) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
         whole = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
         kept = max(self._pace.cooldown_seconds, settle) + TIMEOUT_SECONDS
@@ -291,7 +293,11 @@ async def report(
         earlier = known.get((move.placement, move.target, move.since))
         if earlier is None and move.admitted:
             metrics.paced_moves_admitted.inc()
-            await _say(shared, move, "MoveAdmitted", f"{_way(move)}: {move.gain or 0.0:+.1f} points")
+            await _say(
+                shared, move, "MoveAdmitted", f"{_way(move)}: {move.cause or by_pace(move.gain or 0.0)}"
+            )
+        elif earlier is None and move.cause is not None:
+            await _say(shared, move, "Moved", f"{_way(move)}: {move.cause}", warning=move.cause.warning)
         elif earlier is not None and earlier.under_way and move.phase is Phase.ENDED and move.admitted:
             metrics.paced_moves_duration.observe(now - move.since)
             await _say(shared, move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s")
@@ -299,16 +305,16 @@ async def report(
             places = (move.target, move.source, move.placement)
             why = next((refused[name] for name in places if name in refused), None)
             words = f"OCM did not follow; is {move.target} eligible?" if why is None else why
-            await _say(shared, move, "MoveWithdrawn", f"{_way(move)}: {words}")
+            await _say(shared, move, "MoveWithdrawn", f"{_way(move)}: {words}", warning=True)
 
 
-async def _say(shared: Shared, move: Move, reason: str, message: str) -> None:
+async def _say(shared: Shared, move: Move, reason: str, message: str, *, warning: bool = False) -> None:
     LOG.info("%s %s: %s", reason, move.placement, message)
     namespace, _, name = move.placement.partition("/")
     item = shared.view.placements.items.get(name)
     if item is not None:
         about = placement_reference(name, item, namespace)
-        shared.events.say(about, reason, message, warning=reason == "MoveWithdrawn")
+        shared.events.say(about, reason, message, warning=warning)
 
 
 def _way(move: Move) -> str:

@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
+from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.refuges import by_lost_cluster, published_refuges
@@ -29,6 +30,8 @@ class MoveView(Struct, frozen=True, kw_only=True, rename={"source": "from", "tar
     """When it was admitted, or seen."""
     admitted: bool
     """False if OCM moved it itself."""
+    cause: MoveCause | None
+    """Why it moved; None if that is not known."""
 
 
 class WaitingView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):

@@ -1,6 +1,7 @@
 """`log` reads what the reconciler wrote: from a branch of a clone, a folder or a file."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.cli.main import main
+from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, appended, encode, new_record
 from tests.hub.controlplane.gitrepository import git
 from tests.support.journalrecords import record
@@ -57,7 +59,11 @@ START = new_record(
     before=None,
     after={"eu-1"},
 )
-RECORDS = (START, move(2, "eu-1", "eu-2", AT), move(3, "eu-2", "eu-1", AT + timedelta(hours=5)))
+CAUSED = msgspec.structs.replace(
+    move(2, "eu-1", "eu-2", AT), cause=MoveCause("Score", "cpu of eu-1 80 -> 35")
+)
+RECORDS = (START, CAUSED, move(3, "eu-2", "eu-1", AT + timedelta(hours=5)))
+"""The last one was written by a version that recorded no cause."""
 
 
 @pytest.fixture
@@ -81,6 +87,7 @@ def test_a_past_move_is_explained_in_the_words_of_explain(
         == """\
 2026-06-01 03:12:07 UTC: argocd/portal moved from eu-1 to eu-2
   ApplicationSet portal
+  cause: scores: cpu of eu-1 80 -> 35
   live commit of the fleet repository: 4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c
 
   score  cluster  before  now
@@ -138,10 +145,10 @@ def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureF
     assert (
         capsys.readouterr().out
         == """\
-  time (UTC)           placement      from  to    largest change of a score  commit
+  time (UTC)           placement      from  to    cause                         commit
   2026-05-23 03:12:07  argocd/portal  ?     eu-1
-  2026-06-01 03:12:07  argocd/portal  eu-1  eu-2  cpu on eu-1 80 -> 35       4f2c4f2c4f
-  2026-06-01 08:12:07  argocd/portal  eu-2  eu-1  cpu on eu-2 80 -> 35       4f2c4f2c4f
+  2026-06-01 03:12:07  argocd/portal  eu-1  eu-2  scores: cpu of eu-1 80 -> 35  4f2c4f2c4f
+  2026-06-01 08:12:07  argocd/portal  eu-2  eu-1  cpu of eu-2 80 -> 35          4f2c4f2c4f
 """
     )
     assert main(["log", "--journal", str(journal), "--from", "2026-06-01T04:00:00Z", "-o", "json"]) == 0
@@ -184,6 +191,89 @@ def test_the_branch_of_a_clone(journal: Path, tmp_path: Path, capsys: pytest.Cap
     git("checkout", "--quiet", "main", folder=clone)
     assert main(["log", "portal", str(clone)]) == 0
     assert "moved from eu-2 to eu-1" in capsys.readouterr().out
+
+
+@pytest.fixture
+def clone(journal: Path, tmp_path: Path) -> Path:
+    """Of a repository to which the reconciler pushed the journal after the clone was made."""
+    origin, clone = tmp_path / "origin", tmp_path / "fresh"
+    origin.mkdir()
+    git("init", "--quiet", "--initial-branch=main", folder=origin)
+    git("commit", "--quiet", "--allow-empty", "--message", "Begin", folder=origin)
+    git("clone", "--quiet", str(origin), str(clone), folder=tmp_path)
+    git("checkout", "--quiet", "--orphan", "gitops-dsf-journal", folder=origin)
+    push(origin, journal)
+    return clone
+
+
+def push(origin: Path, journal: Path) -> None:
+    for file in journal.iterdir():
+        (origin / file.name).write_bytes(file.read_bytes())
+    git("add", ".", folder=origin)
+    git("commit", "--quiet", "--message", "Record changes", folder=origin)
+
+
+def test_log_fetches_the_branch_and_says_how_old_it_is(
+    journal: Path, clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["log", "portal", str(clone), "--no-fetch"]) == 2
+    assert "there is no branch gitops-dsf-journal in this clone" in capsys.readouterr().err
+    assert main(["log", "portal", str(clone)]) == 0
+    first, _, rest = capsys.readouterr().out.partition("\n\n")
+    assert re.fullmatch(
+        r"branch gitops-dsf-journal at [0-9a-f]{10}, fetched now, last pushed \d+ s ago", first
+    )
+    assert "moved from eu-2 to eu-1" in rest
+    with (journal / "2026-06.jsonl").open("ab") as file:
+        file.write(encode(move(4, "eu-1", "eu-3", AT + timedelta(hours=9))))
+    push(tmp_path / "origin", journal)
+    assert main(["log", "portal", str(clone), "--no-fetch"]) == 0
+    shown = capsys.readouterr().out
+    assert ", not fetched, last pushed " in shown.partition("\n")[0]
+    assert "later moves are missing" in shown.partition("\n")[0]
+    assert "eu-3" not in shown
+    assert main(["log", "portal", str(clone), "-o", "json", *SPAN]) == 0
+    printed = capsys.readouterr().out
+    assert check_output(["log", "-o", "json"], printed)
+    found = json.loads(printed)
+    assert (found["journal"]["fetched"], found["records"][-1]["to"]) == (True, ["eu-3"])
+
+
+def test_a_remote_that_does_not_answer_is_told_and_the_rest_is_shown(
+    clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["log", "portal", str(clone)]) == 0
+    capsys.readouterr()
+    (tmp_path / "origin").rename(tmp_path / "away")
+    assert main(["log", "portal", str(clone)]) == 0
+    first, _, rest = capsys.readouterr().out.partition("\n\n")
+    assert ", not fetched (" in first
+    assert "does not appear to be a git repository" in first
+    assert "moved from eu-2 to eu-1" in rest
+
+
+def test_items_of_moves_in_records_of_earlier_versions_are_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "2026-06.jsonl"
+    item = ScoreChange(name="AddOn/gitops-dsf-moves/argocd/portal", cluster="eu-1", before=-100, after=50)
+    cpu = ScoreChange(name="AddOn/cpu/cpu", cluster="eu-1", before=40, after=50)
+    file.write_bytes(encode(record(2, "eu-2", "eu-1", at=AT, scores=(item, cpu))))
+    for arguments in (SPAN, ("portal", "--at", "2026-07-01T00:00:00Z")):
+        assert main(["log", *arguments, "--journal", str(file)]) == 0
+        out = capsys.readouterr().out
+        assert "gitops-dsf-moves" not in out
+        assert "cpu" in out
+
+
+def test_a_cause_that_a_later_version_recorded_is_shown_by_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "2026-06.jsonl"
+    file.write_bytes(encode(record(2, at=AT, cause=MoveCause("Returned", "eu-2 did badly"))))
+    assert main(["log", *SPAN, "--journal", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert ("Returned: eu-2 did badly" in shown.out, shown.err) == (True, "")
 
 
 @pytest.mark.parametrize(

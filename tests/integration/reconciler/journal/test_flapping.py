@@ -4,7 +4,11 @@ says.
 
 import asyncio
 
+from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.pacing.ledger import Ledger, Move
 from tests.integration.reconciler.journal.journalhub import JournalHub, Leader
+from tests.integration.reconciler.replica import put
+from tests.support import hubobjects
 
 SPAN_SECONDS = 86_400.0
 
@@ -41,6 +45,66 @@ async def test_a_noisy_score_is_named(scene: JournalHub) -> None:
         assert replica.returns() == {}
         assert len(scene.hub.events("FlappingEnded")) == 1
     assert replica.returns() == {}
+
+
+def reachable(scene: JournalHub, cluster: str, status: str) -> None:
+    """OCM reaches the cluster (True), or not (Unknown)."""
+    item = hubobjects.cluster(cluster)
+    item["status"]["conditions"][-1]["status"] = status
+    taint = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}
+    item["spec"] |= {"taints": [taint] if status == "Unknown" else []}
+    put(scene.hub, item)
+
+
+async def is_lost_and_returns(scene: JournalHub, replica: Leader, cluster: str, refuge: str) -> None:
+    for status, decided in (("Unknown", refuge), ("True", cluster)):
+        reachable(scene, cluster, status)
+        await replica.view.clusters.refresh()
+        await replica.moves(decided)
+        await asyncio.sleep(300)
+
+
+async def test_a_drain_and_a_lost_cluster_blame_no_scorer(scene: JournalHub) -> None:
+    """cluster1 is drained and chosen again, and is lost and chosen again, within an hour."""
+    drain = Move(
+        placement="argocd/guestbook",
+        source="cluster1",
+        target="cluster2",
+        since=1_800_000_000,
+        cause=MoveCause("Drain", "cluster1 (patch)"),
+    )
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        replica.shared.ledger = Ledger((drain,))
+        await replica.moves("cluster2", cluster1=78)
+        replica.shared.ledger = Ledger()
+        await asyncio.sleep(300)
+        await replica.moves("cluster1", cluster1=80)
+        await is_lost_and_returns(scene, replica, "cluster1", "cluster2")
+        assert scene.hub.events("Flapping") == []
+        assert replica.returns() == {}
+        settled = replica.flapping.settled("cpu")
+        assert settled is not None
+        assert settled.status == "True"
+        await replica.pushed(5)
+    kinds = [record.cause.kind for record in scene.branch().records if record.cause is not None]
+    assert kinds == ["Drain", "Score", "ClusterLost", "Score"]
+
+
+async def test_a_cluster_that_is_lost_again_and_again_is_blamed_itself(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        for _ in range(2):
+            await is_lost_and_returns(scene, replica, "cluster1", "cluster2")
+        (told,) = scene.hub.events("Flapping")
+        assert told == (
+            "it moved back and forth 2 times within a day between cluster1 and cluster2, most of all because"
+            " of this: lost cluster: cluster1"
+        )
+        assert replica.returns() == {"": 2.0}
+        settled = replica.flapping.settled("cpu")
+        assert settled is not None
+        assert settled.status == "True"
 
 
 async def test_moves_of_a_placement_that_was_deleted_are_not_those_of_the_next_one(scene: JournalHub) -> None:

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from gitops_dsf.cli.log import explained_text
+from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.journal.record import new_record
 from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.reconciler.git.clone import Clone
@@ -41,11 +42,97 @@ async def test_a_move_is_recorded_with_its_reasons(scene: JournalHub) -> None:
         ("AddOn/cpu/cpu", "cluster1", 80, 35)
     ]
     assert move.doubt == ""
+    assert move.cause == MoveCause("Score", "cpu of cluster1 80 -> 35")
+    assert start.cause is None
+    assert scene.hub.events("Moved", "Normal") == ["cluster1 -> cluster2: scores: cpu of cluster1 80 -> 35"]
     new, old = move.clusters
     assert (new.cluster, new.selected, new.points, new.rank) == ("cluster2", True, 60, 1)
     assert (old.cluster, old.selected, old.points, old.rank) == ("cluster1", False, 35, 3)
     assert [(term.name, term.weight, term.score) for term in old.contributions] == [("AddOn/cpu/cpu", 1, 35)]
     assert git("log", "-1", "--format=%an <%ae>", BRANCH, folder=scene.repository.bare).strip() == AUTHOR
+
+
+async def test_a_move_from_a_lost_cluster_has_no_other_cause(scene: JournalHub) -> None:
+    """Although a score changed at the same time."""
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        lost = hubobjects.cluster("cluster1")
+        lost["status"]["conditions"][-1]["status"] = "Unknown"
+        taint = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}
+        put(scene.hub, {**lost, "spec": {"hubAcceptsClient": True, "taints": [taint]}})
+        await replica.view.clusters.refresh()
+        await replica.moves("cluster2", cluster1=75)
+        await replica.pushed(2)
+    move = scene.branch().records[1]
+    assert move.cause == MoveCause("ClusterLost", "OCM does not reach cluster1")
+    told = "cluster1 -> cluster2: lost cluster: OCM does not reach cluster1"
+    assert scene.hub.events("Moved", "Warning") == [told]
+    assert "lost cluster: OCM does not reach cluster1" in explained_text(move)
+
+
+async def test_a_move_because_of_an_edit_names_the_commit(scene: JournalHub) -> None:
+    """Argo CD still applies the commit when OCM has decided already."""
+    history = [{"revision": "4f2c" * 10}]
+    running = {"phase": "Running", "syncResult": {"revision": "beef" * 10}}
+    status = {"history": history, "operationState": running}
+    scene.hub.put("applications", "gitops-dsf-delivery", namespace="argocd", status=status)
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await asyncio.sleep(600)
+        edited = hubobjects.placement("guestbook", "cpu", "mem")
+        put(scene.hub, edited)
+        await replica.moves("cluster2")
+        await asyncio.sleep(600)
+        await replica.moves("cluster1", cluster1=100)
+        await replica.pushed(3)
+    _, move, later = scene.branch().records
+    assert move.cause == MoveCause("Edit", "commit beefbeefbe")
+    assert scene.hub.events("Moved", "Normal")[0] == "cluster1 -> cluster2: edit in git: commit beefbeefbe"
+    assert later.cause is not None
+    assert later.cause.kind == "Score", "ten minutes after an edit it is not the cause any more"
+
+
+async def test_a_cluster_that_no_longer_passes_is_named(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        spec = {"hubAcceptsClient": True, "taints": [{"key": "example.com/broken", "effect": "NoSelect"}]}
+        put(scene.hub, {**hubobjects.cluster("cluster1"), "spec": spec})
+        await replica.view.clusters.refresh()
+        await replica.moves("cluster2")
+        await replica.pushed(2)
+    cause = scene.branch().records[1].cause
+    assert cause is not None
+    assert (cause.kind, cause.detail.startswith("cluster1: ")) == ("ClusterIneligible", True)
+    assert "example.com/broken" in cause.detail
+
+
+async def test_records_of_a_paced_placement_speak_of_the_scores_that_people_wrote(scene: JournalHub) -> None:
+    put(scene.hub, hubobjects.paced(hubobjects.placement("guestbook", "cpu"), weight=5, steady=1))
+    put(scene.hub, hubobjects.moves_score("cluster1", guestbook=-100))
+    put(scene.hub, hubobjects.moves_score("cluster2", guestbook=50))
+    drain = Move(
+        placement="argocd/guestbook",
+        source="cluster1",
+        target="cluster2",
+        since=1_800_000_000,
+        cause=MoveCause("Drain", "cluster1 (patch)"),
+    )
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        replica.shared.ledger = Ledger((drain,))
+        await replica.moves("cluster2")
+        await replica.pushed(2)
+    move = scene.branch().records[1]
+    assert move.cause == MoveCause("Drain", "cluster1 (patch)")
+    assert move.doubt == ""
+    assert b"gitops-dsf-moves" not in b"".join(scene.files().values())
+    new, old = move.clusters
+    assert [(each.cluster, each.selected) for each in (new, old)] == [("cluster2", True), ("cluster1", False)]
+    assert [(term.name, term.weight, term.score) for term in new.contributions] == [
+        ("AddOn/cpu/cpu", 5, 60),
+        ("Steady", 1, 0),
+    ]
+    assert scene.hub.events("Moved") == [], "the controller of paced moves has told it"
 
 
 async def test_odd_times_and_quantities_stop_no_record(scene: JournalHub) -> None:

@@ -71,8 +71,12 @@ class PaceHub(ObjectHub):
         """What the reconciler says of maintenance."""
         return self._moves().maintenance
 
+    def configmap(self) -> object:
+        """The data of the ConfigMap that the reconciler writes."""
+        return (self.get("configmaps", MOVES_SCORE, namespace=HUB) or {}).get("data")
+
     def _moves(self) -> StoredMoves:
-        return read_moves((self.get("configmaps", MOVES_SCORE, namespace=HUB) or {}).get("data"))
+        return read_moves(self.configmap())
 
     def taints(self, cluster: str) -> list[Object]:
         found = self.get("managedclusters", cluster)

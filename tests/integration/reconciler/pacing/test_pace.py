@@ -54,7 +54,10 @@ async def test_a_herd_moves_one_after_the_other_and_no_further() -> None:
             assert replica.metric("paced_moves_under_way") == 0
         assert sorted(hub.moved) == [("app-0", "c1", "c2"), ("app-1", "c1", "c3")]
         assert hub.broken == []
-        assert hub.events("MoveAdmitted") == ["c1 -> c2: +22.0 points", "c1 -> c3: +13.0 points"]
+        assert hub.events("MoveAdmitted") == [
+            "c1 -> c2: pace: +22.0 points by the written weights",
+            "c1 -> c3: pace: +13.0 points by the written weights",
+        ]
         assert len(hub.events("MoveEnded")) == 2
         assert hub.ledger().moves == ()
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.cli.status_text import queue_lines
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.pacing.refuges import items_of
+from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
 from gitops_dsf.repository.model.reconciler import Pace
+from gitops_dsf.views.status.queue import queue_view
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support.hubobjects import ARGOCD, HUB
@@ -67,6 +70,28 @@ async def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler() -> 
                 what="refuges for where they are now",
             )
         assert hub.broken == []
+
+
+async def test_the_cause_of_a_move_from_a_lost_cluster_is_the_cluster() -> None:
+    async with PaceHub(demand=2) as hub:
+        herd(hub, EVEN, count=2, on="c1", refuges=True)
+        hub.maintain(window("Cordon", "c4"))
+        async with leading(hub):
+            await in_time(lambda: len(refuges(hub)) == 2, what="two refuges")
+            await asyncio.sleep(30)
+            lose(hub, "c1")
+            await in_time(lambda: len(list(hub.ledger().under_way)) == 2, what="two arrivals")
+            view = queue_view(read_moves(hub.configmap()), placements=None, cluster=None)
+            assert view is not None
+            lines = list(queue_lines(view, everything=True))
+            await asyncio.sleep(30)
+        way = f"app-0: c1 -> {hub.where('app-0')}: Handover since "
+        assert [
+            line for line in lines if way in line and line.endswith(", lost cluster: OCM does not reach c1")
+        ]
+        causes = {message.partition(": ")[2] for message in hub.events("Moved", "Warning")}
+        assert causes == {"lost cluster: OCM does not reach c1"}
+        assert hub.events("MoveAdmitted") == []
 
 
 async def test_another_leader_writes_nothing_again() -> None:
@@ -191,6 +216,8 @@ async def test_a_drain_empties_a_cluster_within_the_pace() -> None:
         assert hub.broken == []
         assert hub.events("DrainDone") == ["c1 (drain): no paced Placement is left"]
         assert hub.events("DrainLate") == []
+        causes = {message.partition(": ")[2] for message in hub.events("MoveAdmitted")}
+        assert causes == {"drain: c1 (drain)"}, "not the points, which are none"
 
 
 async def test_a_drain_that_will_not_be_done_says_so_once_and_breaks_nothing() -> None:

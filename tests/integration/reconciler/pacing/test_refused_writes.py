@@ -53,7 +53,10 @@ async def test_a_cluster_that_refuses_its_items_stops_no_other_move(status: int)
             await asyncio.sleep(600)
             assert replica.metric("paced_moves_refused_clusters") == 1
             assert hub.moved == [("app-1", "c1", "c3")]
-            assert hub.events("MoveAdmitted")[:2] == ["c1 -> c2: +22.0 points", "c1 -> c3: +13.0 points"]
+            assert hub.events("MoveAdmitted")[:2] == [
+                "c1 -> c2: pace: +22.0 points by the written weights",
+                "c1 -> c3: pace: +13.0 points by the written weights",
+            ]
             assert len(hub.events("MoveEnded")) == 1
             assert replica.metric("paced_moves_under_way") == 0
             hub.before = lambda _: None
@@ -71,7 +74,7 @@ async def test_refusals_of_many_clusters_are_counted_and_told() -> None:
         refuse(hub, "c1", "c2", "c3", "c4")
         async with leading(hub) as replica:
             await in_time(lambda: bool(hub.events("MoveAdmitted")), what="the Event of an admission")
-            assert hub.events("MoveAdmitted") == ["c1 -> c2: +22.0 points"]
+            assert hub.events("MoveAdmitted") == ["c1 -> c2: pace: +22.0 points by the written weights"]
             assert replica.metric("paced_moves_admitted_total") == 1
             assert replica.metric("paced_moves_under_way") == 1
             await in_time(lambda: bool(hub.events("MoveWithdrawn")), what="it is withdrawn")

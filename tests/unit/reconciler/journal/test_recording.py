@@ -1,13 +1,16 @@
 """Which decisions need a record, which commit it names, and what flapping is."""
 
 import asyncio
+import re
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from gitops_dsf.hub.causes import KINDS, Cause
 from gitops_dsf.hub.placements import PlacementSummary, decision_of
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.view import DecisionSets
@@ -165,3 +168,13 @@ async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> No
         reporter.forget(["argocd/portal"])
         await reporter.assess(now=NOW, placements={})
         assert registry.get_sample_value("gitops_dsf_reconciler_flapping_returns", labels) is None
+
+
+def test_every_cause_is_documented() -> None:
+    page = (Path(__file__).parents[4] / "docs/operate/reconciler.md").read_text(encoding="utf-8")
+    section = page.partition("### Causes\n")[2].partition("\n### ")[0]
+    rows = re.findall(r"^\| ([A-Z][A-Za-z]+) \| ([a-z ]+)[:|]?", section, re.MULTILINE)
+    documented = {kind: title.strip() for kind, title in rows}
+    assert documented == {str(cause): KINDS[cause].title for cause in Cause}
+    warnings = {line.split(" ")[1] for line in section.splitlines() if line.endswith("(Warning) |")}
+    assert warnings == {str(cause) for cause in Cause if KINDS[cause].warning}

@@ -1,0 +1,125 @@
+"""Why a decision moved: the causes of moves, and what each is called for people.
+
+A move has one cause. It is recorded once, when the move happens: in the ledger of paced moves, and in the
+journal. Whoever tells people about the move (`status`, `log`, Events) says the recorded cause in the words
+of this module, and works out none of its own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import Struct
+
+from gitops_dsf.hub.names import OCM_GROUP
+from gitops_dsf.hub.objects import ManagedCluster
+
+_UNREACHABLE: Final = frozenset({f"{OCM_GROUP}/unreachable", f"{OCM_GROUP}/unavailable"})
+"""Keys of the taints that OCM sets while a cluster is not available
+(docs/contributing/behaviour.md#taints-that-ocm-sets).
+"""
+
+
+class Cause(StrEnum):
+    """The closed list of causes. The values are in ledgers and journals, so none may change."""
+
+    SCORE = "Score"
+    """OCM moved it because the scores changed."""
+    PACE = "Pace"
+    """The scores asked for it, and the reconciler admitted it at the pace of the fleet."""
+    DRAIN = "Drain"
+    """The reconciler admitted it because a Maintenance drains the cluster."""
+    LOST = "ClusterLost"
+    """OCM left a cluster that it does not reach, or that was deleted."""
+    INELIGIBLE = "ClusterIneligible"
+    """The cluster no longer passed the filters: its labels, taints or sets changed on the hub."""
+    ELIGIBLE = "ClusterEligible"
+    """Fewer clusters than wanted were decided, and another one became eligible."""
+    EDIT = "Edit"
+    """The Placement was changed in git."""
+    UNKNOWN = "Unknown"
+    """Nobody looked when it happened, or what the hub held does not explain it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CauseKind:
+    """What a cause means to people."""
+
+    title: str
+    warning: bool = False
+    """Whether Events about it are warnings: something failed, and nobody asked for the move."""
+    by_scores: bool = False
+    """Whether a scorer, a weight or the stickiness can be blamed for it."""
+    on_purpose: bool = False
+    """Whether somebody asked for this move in git. Such moves are no flapping."""
+
+
+KINDS: Final[Mapping[Cause, CauseKind]] = MappingProxyType(
+    {
+        Cause.SCORE: CauseKind(title="scores", by_scores=True),
+        Cause.PACE: CauseKind(title="pace", by_scores=True),
+        Cause.DRAIN: CauseKind(title="drain", on_purpose=True),
+        Cause.LOST: CauseKind(title="lost cluster", warning=True),
+        Cause.INELIGIBLE: CauseKind(title="cluster no longer eligible", warning=True),
+        Cause.ELIGIBLE: CauseKind(title="another cluster eligible"),
+        Cause.EDIT: CauseKind(title="edit in git", on_purpose=True),
+        # Records of versions that recorded no cause count as before: scores are blamed.
+        Cause.UNKNOWN: CauseKind(title="not known", by_scores=True),
+    }
+)
+
+
+class MoveCause(Struct, frozen=True, omit_defaults=True):
+    """The cause of one move, as it is recorded."""
+
+    kind: str
+    """A `Cause`. A later version may write others, and a ledger or a journal with one must stay readable."""
+    detail: str = ""
+    """Which cluster, score, maintenance or commit."""
+
+    @property
+    def cause(self) -> Cause:
+        """UNKNOWN for one that this version does not know."""
+        try:
+            return Cause(self.kind)
+        except ValueError:
+            return Cause.UNKNOWN
+
+    @property
+    def warning(self) -> bool:
+        return KINDS[self.cause].warning
+
+    def __str__(self) -> str:
+        """`drain: eu-1 (patch-eu-1)`."""
+        is_known = self.cause is not Cause.UNKNOWN or self.kind == Cause.UNKNOWN
+        title = KINDS[self.cause].title if is_known else self.kind
+        return f"{title}: {self.detail}" if self.detail else title
+
+
+def by_pace(points: float) -> MoveCause:
+    """Of a move that was admitted for its gain."""
+    return MoveCause(Cause.PACE, f"{points:+.1f} points by the written weights")
+
+
+def by_drain(cluster: str, maintenance: str) -> MoveCause:
+    return MoveCause(Cause.DRAIN, f"{cluster} ({maintenance})" if maintenance else cluster)
+
+
+def by_edit(commit: str) -> MoveCause:
+    """`commit` is empty if it is not known."""
+    return MoveCause(Cause.EDIT, f"commit {commit[:10]}" if commit else "")
+
+
+def loss_of(name: str, cluster: ManagedCluster | None) -> MoveCause | None:
+    """The cause if a decision left this cluster because it is lost; None if it is not lost. `cluster` is
+    None if it is not on the hub.
+    """
+    if cluster is None:
+        return MoveCause(Cause.LOST, f"{name} is not on the hub any more")
+    if cluster.deleting:
+        return MoveCause(Cause.LOST, f"{name} is being deleted")
+    if cluster.unreachable or any(taint.key in _UNREACHABLE for taint in cluster.taints):
+        return MoveCause(Cause.LOST, f"OCM does not reach {name}")
+    return None

@@ -1,0 +1,76 @@
+"""The cause of a change of a decision, by what the hub held just after it. Pure."""
+
+from collections.abc import Collection
+
+from gitops_dsf.hub.causes import Cause, MoveCause, by_edit, by_pace, loss_of
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.journal.record import Record, ScoreChange
+from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.simulator import Outcome, Verdict, explain
+from gitops_dsf.simulator.explain import mean_scores
+from gitops_dsf.wording import prioritizer_text
+
+
+def cause_of(
+    record: Record,
+    *,
+    verdict: Verdict,
+    by_scores: Verdict,
+    after: Collection[str],
+    admitted: Move | None,
+    edit: str | None,
+) -> MoveCause | None:
+    """Why the decision changed; None for the first record of a Placement, which is no move.
+
+    `verdict` is that of the simulator with the decision before as the current one, and `by_scores` the same
+    by the written weights. `admitted` is the move of the ledger that led to it. `edit` is the commit of a
+    change of the Placement just before (empty if the commit is not known), and None without one.
+    """
+    if record.kind == "Start":
+        return None
+    if admitted is not None:
+        return admitted.cause or by_pace(admitted.gain or 0.0)
+    for name in record.left:
+        position = verdict.state.positions.get(name)
+        lost = loss_of(name, None if position is None else verdict.state.clusters[position])
+        if lost is not None:
+            return lost
+    if edit is not None:
+        return by_edit(edit)
+    for name in record.left:
+        if verdict.scores is not None and name not in verdict.scores:
+            return MoveCause(Cause.INELIGIBLE, f"{name}: {explain(verdict, name).reason}")
+    wanted = verdict.source.spec.number_of_clusters
+    if not record.left and (wanted is None or record.before < wanted):
+        return MoveCause(Cause.ELIGIBLE, ", ".join(record.joined))
+    # While nobody looked, scores came and went. And where the simulator decides otherwise, they do not
+    # explain what happened.
+    if record.kind == "Later" or verdict.outcome is not Outcome.SCHEDULED or verdict.chosen != {*after}:
+        return MoveCause(Cause.UNKNOWN)
+    return MoveCause(Cause.SCORE, _by_scores(record, by_scores))
+
+
+def _by_scores(record: Record, verdict: Verdict) -> str:
+    """The largest change of a score of a cluster that moved, or by how much the new cluster leads."""
+    change = largest_change(record)
+    if change is not None:
+        after = "none" if change.after is None else str(change.after)
+        return f"{prioritizer_text(change.name)} of {change.cluster} {change.before} -> {after}"
+    means = mean_scores(verdict)
+    best = max(record.joined, key=lambda name: means.get(name, 0.0), default=None)
+    worst = min(record.left, key=lambda name: means.get(name, 0.0), default=None)
+    if best is None or worst is None or not {best, worst} <= means.keys():
+        return ""
+    return f"{best} leads {worst} by {means[best] - means[worst]:.1f} points"
+
+
+def scores_of_people(record: Record) -> tuple[ScoreChange, ...]:
+    """The changed scores, without items of moves, which records of earlier versions have among them."""
+    return tuple(each for each in record.scores if not each.name.startswith(f"AddOn/{MOVES_SCORE}/"))
+
+
+def largest_change(record: Record) -> ScoreChange | None:
+    """The largest change of a score of a cluster that left or joined, if values before are known."""
+    moved = {*record.left, *record.joined}
+    known = [each for each in scores_of_people(record) if each.cluster in moved and each.before is not None]
+    return max(known, key=lambda each: abs((each.after or 0) - (each.before or 0)), default=None)
