@@ -206,7 +206,7 @@ UNKNOWN_SET_OF_CLUSTER = _warning("DSF340", "cluster in a set that does not exis
 PLATFORM_DESTINATION = _warning("DSF341", "application in a namespace of the platform")
 GO_TEMPLATE = _error("DSF342", "template that Argo CD cannot run")
 TEMPLATE_PARAMETER = _error("DSF343", "parameter that the generator does not give")
-TEMPLATE_COST = _error("DSF344", "template whose cost is not known")
+TEMPLATE_COST = _error("DSF344", "template that costs Argo CD much")
 TEMPLATE_LANGUAGE = _error("DSF345", "Go template without goTemplate")
 AMBIGUOUS_SOURCE = _error("DSF346", "source that says two things")
 UNKNOWN_REFERENCE = _error("DSF347", "value file of an unknown source")
@@ -228,6 +228,8 @@ UNREACHABLE_STICKINESS = _warning("DSF363", "stickiness that no score overcomes"
 TOO_FEW_CLUSTERS = _warning("DSF364", "more clusters than are eligible")
 SAME_OBJECTS = _warning("DSF365", "two applications with the same objects")
 DEAD_BAND = _warning("DSF366", "dead band above the stickiness")
+UNSTABLE_TEMPLATE = _warning("DSF367", "template that gives something else each time")
+TEXTS_AS_A_WHOLE = _error("DSF368", "labels or claims used as a whole")
 BINDING_NAME = _error("DSF370", "binding that is not named as its set")
 BINDING_OWNER = _warning("DSF371", "binding with two owners")
 

@@ -3,7 +3,6 @@
 import ast
 import re
 
-from gitops_dsf.argocd.gotemplate.plain import PLAIN
 from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.render.reconciler import DECISIONS, RIGHTS
 from gitops_dsf.views.doctor.examine import CHECKS
@@ -61,9 +60,3 @@ def hub_tests(files: str) -> set[str]:
         for item in ast.parse(file.read_text("utf-8")).body
         if isinstance(item, ast.FunctionDef) and item.name.startswith("test_")
     }
-
-
-def test_the_page_for_authors_names_every_plain_function() -> None:
-    section = text_of("reference/generator.md").partition("## Templates in an application")[2]
-    functions = section.partition("\n## ")[0].partition("the functions")[2]
-    assert set(re.findall(r"`(\w+)`", functions)) == {*PLAIN, "index"}

@@ -22,14 +22,16 @@ from tests.hub.controlplane.api import manifest
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.plane import MANAGED_CLUSTER
 from tests.hub.scenario.mutatedsources import REPOSITORY, Fields, corpus
-from tests.support import repositories
+from tests.support import gotemplates, repositories
 
 pytestmark = [pytest.mark.family("argocdgenerator")]
 
 SEED, COUNT = 20_261_123, 200
 CLUSTERS = ("east", "west")
-OURS = frozenset({"DSF344", "DSF358"})
-"""Templates that Argo CD would run: all teams would pay for them, or a text in them would be empty."""
+OURS = frozenset({"DSF344", "DSF358", "DSF368"})
+"""Templates that Argo CD would run: all teams would pay for them, a text in them would be empty, or they use
+labels that nothing renders.
+"""
 LABELS: Mapping[str, Fields] = {
     "east": {"env": "prod", "region": "us", "example.com/tier": "gold"},
     "west": {"env": "prod", "example.com/tier": ""},
@@ -222,6 +224,10 @@ def paths(answer: dict[str, Any]) -> dict[str, str]:
         ("{{ if not .labels.region }}none{{ else }}{{ upper .labels.region }}{{ end }}", "US", "none"),
         ("{{ $r := .labels.region }}{{ coalesce $r .labels.env }}", "us", "prod"),
         ('{{ eq .labels.region "us" | ternary "a" "b" }}', "a", "b"),
+        ('{{ .labels.region | lower | default "eu" }}', "us", "eu"),
+        ("{{ with .labels.region }}{{ . }}{{ else }}{{ .name }}{{ end }}", "us", "west"),
+        ("{{ $l := .labels }}{{ range until 2 }}{{ $l.env }}{{ end }}", "prodprod", "prodprod"),
+        ("{{ trunc 0 (randAlpha 5) }}{{ .labels.env }}", "prod", "prod"),
         ('{{ index .claims "zone.example.com" }}', 'a "zone" {{.name}}', 'a "zone" {{.name}}'),
         ('{{ .name }}-{{ index $.labels "env" }}{{ $.labels.env }}', "east-prodprod", "west-prodprod"),
     ],
@@ -257,6 +263,39 @@ def test_clusters_that_were_not_chosen_get_nothing() -> None:
     assert paths(answer) == {"west": "prod"}
     [answer] = asked([rendered({"repoURL": REPOSITORY, "path": "{{ .labels.env }}"})], [])
     assert paths(answer) == {}
+
+
+def by_hand(text: str) -> Fields:
+    """An ApplicationSet of a list, whose path is a template."""
+    item = manifest("argoproj.io/v1alpha1/ApplicationSet", "web", meta={"namespace": "argocd"})
+    item["spec"] = {
+        "goTemplate": True,
+        "goTemplateOptions": ["missingkey=error"],
+        "generators": [{"list": {"elements": [gotemplates.PARAMETERS]}}],
+        "template": {
+            "metadata": {"name": "web"},
+            "spec": {
+                "project": "default",
+                "destination": {"name": "east"},
+                "source": {"repoURL": REPOSITORY, "path": text},
+            },
+        },
+    }
+    return item
+
+
+def test_argocd_runs_what_validate_lets_pass() -> None:
+    texts, expected = zip(*gotemplates.RUNS, strict=True)
+    answers = asked([by_hand(text) for text in texts])
+    assert [answer["error"] for answer in answers] == [""] * len(texts)
+    assert [answer["applications"][0]["spec"]["source"]["path"] for answer in answers] == list(expected)
+
+
+def test_argocd_cannot_run_what_validate_refuses() -> None:
+    answers = asked([by_hand(text) for text in gotemplates.FAILS])
+    assert [
+        text for text, answer in zip(gotemplates.FAILS, answers, strict=True) if not answer["error"]
+    ] == []
 
 
 @pytest.mark.parametrize("count", [100, 3_500])

@@ -1,6 +1,7 @@
-"""Checks what a template would do in Argo CD: whether it fails, and whether its result stays small.
+"""Checks what a template would do in Argo CD: whether it fails, and whether it stays small.
 
-Every action is run with what is known of the parameters. Both sides of a condition are.
+Every action is run with what is known of the parameters. Both sides of a condition are, and the body of a
+range once. A finding is certain: what is not known may be anything.
 """
 
 import re
@@ -9,26 +10,25 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from gitops_dsf.argocd.gotemplate import nodes
+from gitops_dsf.argocd.gotemplate import nodes, plain
 from gitops_dsf.argocd.gotemplate.nodes import TemplateError
-from gitops_dsf.argocd.gotemplate.parse import NOT_PLAIN, PLAIN_ONES, SHARED, CostlyError, parse
-from gitops_dsf.argocd.gotemplate.plain import FALLS_BACK, PLAIN, Read, Value, is_plain
+from gitops_dsf.argocd.gotemplate.parse import SHARED, CostlyError, UnreadError, parse
+from gitops_dsf.argocd.gotemplate.plain import FALLS_BACK, KEEPS_EMPTY, SIGNATURES, Read, Value
 
 Parameters = Mapping[str, Value | Mapping[str, Value]]
 
 LONGEST: Final = 262_144
 """Characters of a text with actions."""
 LARGEST: Final = 65_536
-"""Characters that one action may write."""
+"""Characters that one call of a function may give."""
 MOST: Final = 1_048_576
-"""Characters that all actions of a text may write together."""
-_UNKNOWN: Final = Value("any", 1024)
-_MAP: Final = Value("map", 4096)
+"""Characters that all actions of a text may write together: etcd takes no more in an object."""
+_UNKNOWN: Final = Value("any", 256)
 _TAG: Final = re.compile(r"\{\{(?P<tag>.*?)\}\}", re.DOTALL)
 
 
 class Trouble(Enum):
-    """What is wrong with a template."""
+    """What is wrong with a template. Argo CD runs one that is UNSURE or DIFFERS."""
 
     FAILS = auto()
     """Argo CD cannot parse or run it."""
@@ -36,8 +36,14 @@ class Trouble(Enum):
     """It uses a parameter that is not there."""
     LACKING = auto()
     """It writes a text that is empty because a cluster lacks it."""
+    WHOLE = auto()
+    """It uses labels or claims as a whole, and only those that are read by name are given to it."""
     COST = auto()
-    """What it costs is not known, or is much."""
+    """It costs much."""
+    UNSURE = auto()
+    """What it costs is not known."""
+    DIFFERS = auto()
+    """It gives something else each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,11 @@ def check(text: str, parameters: Parameters | None, lacking: Collection[Read] = 
         return (Finding(Trouble.COST, text.index("{{"), message, "move the text into the repository"),)
     try:
         statements = parse(text)
+    except UnreadError as error:
+        # Where labels are rendered for templates, somebody must know which of them are read.
+        texts = {name for name, value in (parameters or {}).items() if _is_texts(value)}
+        trouble = Trouble.WHOLE if any(name in text for name in texts) else Trouble.UNSURE
+        return (Finding(trouble, error.offset, error.message, error.hint),)
     except CostlyError as error:
         return (Finding(Trouble.COST, error.offset, error.message, error.hint),)
     except TemplateError as error:
@@ -74,15 +85,22 @@ def check(text: str, parameters: Parameters | None, lacking: Collection[Read] = 
     run = _Run(parameters, lacking)
     run.statements(statements)
     if run.written > MOST and not run.found:
-        message = f"the text may become {run.written} characters long: that is much for {SHARED}"
+        message = f"the text may become about {run.written} characters long: that is much for {SHARED}"
         run.found.append(Finding(Trouble.COST, text.index("{{"), message, "write less into one text"))
     return tuple(run.found)
 
 
+def _is_texts(value: Value | Mapping[str, Value]) -> bool:
+    return isinstance(value, Value) and value.kind == "texts"
+
+
 def reads(text: str, parameters: Parameters) -> Mapping[Read, int]:
-    """The texts that a template without findings reads from maps of texts, each with an offset."""
+    """The texts that a template which Argo CD can run reads from maps of texts, each with an offset."""
     run = _Run(parameters)
-    run.statements(parse(text))
+    try:
+        run.statements(parse(text))
+    except UnreadError:
+        return {}
     return run.read
 
 
@@ -102,6 +120,18 @@ class _StopError(Exception):
     """The action has a finding; what follows in it is not known."""
 
 
+def _given(parameters: Parameters) -> Value:
+    """The parameters as one value, which is `$`."""
+    fields = {
+        name: _given(value) if isinstance(value, Mapping) else value for name, value in parameters.items()
+    }
+    named = {
+        name: Value("texts", value.size, name=name) if value.kind == "texts" else value
+        for name, value in fields.items()
+    }
+    return Value("map", 4096, fields=named)
+
+
 class _Run:
     """One run of a template. `sure` is false where Argo CD may not come along."""
 
@@ -110,8 +140,11 @@ class _Run:
         self.read: dict[Read, int] = {}
         self.written = 0
         self._lacking = lacking
-        self._parameters = parameters
+        self._root = _UNKNOWN if parameters is None else _given(parameters)
+        self._dot = self._root
         self._variables: dict[str, Value] = {}
+        self._times = 1
+        """How often Argo CD runs the actions here, as far as the numbers in the template say."""
         self._sure = True
 
     def statements(self, items: Sequence[nodes.Statement]) -> None:
@@ -125,31 +158,41 @@ class _Run:
         match item:
             case nodes.Action(pipeline):
                 value = self._pipeline(pipeline)
-                if not pipeline.variables and value.kind == "map":
-                    message = "this writes several parameters as Go prints a map"
-                    hint = "name one of them, such as .name"
-                    raise self._stop(Trouble.COST, pipeline.offset, message, hint)
                 if not pipeline.variables:
+                    self._whole(pipeline.offset, value)
                     self._is_there(value)
-                    self.written += value.size
-            case nodes.Branch(pipeline, body, otherwise):
-                kept = dict(self._variables)
-                condition = _UNKNOWN
-                try:
-                    condition = self._pipeline(pipeline)
-                finally:
-                    if condition.lacking is None:
-                        self.statements(body)
-                    if condition.constant is not True:
-                        self.statements(otherwise)
-                    self._variables = kept
+                    self.written += value.size * self._times
+            case nodes.Branch():
+                self._branch(item)
 
-    def _pipeline(self, pipeline: nodes.Pipeline) -> Value:
-        if pipeline.assigns:
-            message = (
-                f"a variable that changes is more than a parameter: nobody can tell what it costs {SHARED}"
-            )
-            raise self._stop(Trouble.COST, pipeline.offset, message, "write := for a new variable")
+    def _branch(self, item: nodes.Branch) -> None:
+        kept, dot, times = dict(self._variables), self._dot, self._times
+        value = _UNKNOWN
+        try:
+            value = self._pipeline(item.pipeline, is_range=item.kind == "range")
+            self._whole(item.pipeline.offset, value)
+            if item.kind == "range" and value.kind in {"text", "bool"}:
+                raise self._stop(
+                    Trouble.FAILS, item.pipeline.offset, f"range cannot go through a {value.kind}"
+                )
+        finally:
+            if item.kind == "range":
+                number = value.constant if value.kind in {"list", "number"} else None
+                self._times *= number if isinstance(number, int) else 1
+                self.written += item.length * self._times
+            if item.kind != "if":
+                self._dot = value if item.kind == "with" else _UNKNOWN
+            if value.lacking is None:
+                self.statements(item.body)
+            self._dot, self._times = dot, times
+            if value.constant is not True:
+                self.statements(item.otherwise)
+            changed = {name: self._variables[name] for name in kept if self._variables[name] != kept[name]}
+            self._variables = kept | {
+                name: Value("any", max(value.size, kept[name].size)) for name, value in changed.items()
+            }
+
+    def _pipeline(self, pipeline: nodes.Pipeline, *, is_range: bool = False) -> Value:
         first, *others = pipeline.commands
         value = _UNKNOWN
         try:
@@ -160,30 +203,33 @@ class _Run:
             self._variables |= dict.fromkeys(pipeline.variables, _UNKNOWN)
             raise
         for name in pipeline.variables:
-            self._variables[name] = value
+            self._variables[name] = _UNKNOWN if is_range else value
         return value
 
     def _command(self, command: tuple[nodes.Operand, ...], final: Value | None) -> Value:
         first, *rest = command
         if isinstance(first, nodes.Function):
             return self._call(first, rest, final)
+        if isinstance(first, nodes.Constant) and first.kind == "nil":
+            raise self._stop(Trouble.FAILS, first.offset, "nil is no value", 'write "" for an empty text')
+        value = self._value(first)
         if rest or final is not None:
             message = "a value takes no arguments"
             raise self._stop(
                 Trouble.FAILS, first.offset, message, "write a function before it, or remove one of the two"
             )
-        return self._value(first)
+        return value
 
     def _value(self, item: nodes.Operand) -> Value:
         match item:
-            case nodes.Constant(offset, None, kind):
-                raise self._costs(offset, "nil" if kind == "nil" else "a number that is not whole")
+            case nodes.Constant(_, _, "nil"):
+                return Value("any")
             case nodes.Constant(_, value, kind):
                 return Value(kind, len(str(value)), value)
             case nodes.Field(offset, names):
-                return self._parameter(offset, names)
+                return self._inside(offset, self._dot, names)
             case nodes.Variable(offset, "$", names):
-                return self._parameter(offset, names)
+                return self._inside(offset, self._root, names)
             case nodes.Variable(offset, name, names):
                 if name not in self._variables:
                     raise self._stop(Trouble.FAILS, offset, f"{name} has no value yet")
@@ -193,44 +239,37 @@ class _Run:
             case nodes.Function():
                 return self._call(item, [], None)
 
-    def _inside(self, offset: int, value: Value, names: tuple[str, ...]) -> Value:
-        if names and value.kind == "text":
-            raise self._stop(Trouble.FAILS, offset, f"a text has no field {names[0]}", f"remove .{names[0]}")
-        if names and value.kind != "any":
-            raise self._costs(offset, f"a field of a {value.kind}")
+    def _inside(self, offset: int, value: Value, names: Sequence[str]) -> Value:
+        """The value of a field of a field of a value."""
+        written = ""
+        for name in names:
+            if value.kind in {"bool", "list", "number", "text"}:
+                message = f"a {value.kind} has no field {name}"
+                raise self._stop(Trouble.FAILS, offset, message, f"remove .{name}")
+            if value.kind == "texts":
+                read = value.name, name
+                self.read.setdefault(read, offset)
+                empty = (offset, read) if read in self._lacking else None
+                value = Value("text", value.size, None, empty)
+            elif value.fields is None or (name not in value.fields and not self._sure):
+                return _UNKNOWN
+            elif name not in value.fields:
+                missing, known = f"{written}.{name}", tuple(f"{written}.{known}" for known in value.fields)
+                message = f"there is no parameter {missing}"
+                self.found.append(Finding(Trouble.PARAMETER, offset, message, "", known, missing))
+                raise _StopError
+            else:
+                value = value.fields[name]
+            written = f"{written}.{name}"
         return value
 
-    def _parameter(self, offset: int, names: tuple[str, ...]) -> Value:
-        if not names:
-            return _MAP
-        if self._parameters is None:
-            return _UNKNOWN
-        value, written = self._parameters.get(names[0]), f".{names[0]}"
-        if isinstance(value, Value) and value.kind == "texts":
-            return self._text(offset, names, value.size)
-        known = tuple(f".{name}" for name in self._parameters)
-        rest = names[1:]
-        if isinstance(value, Mapping):
-            if not rest:
-                return _MAP
-            known = tuple(f"{written}.{name}" for name in value)
-            written, value, rest = f"{written}.{rest[0]}", value.get(rest[0]), rest[1:]
-        if value is None:
-            if not self._sure:
-                return _UNKNOWN
-            message = f"there is no parameter {written}"
-            self.found.append(Finding(Trouble.PARAMETER, offset, message, "", known, written))
-            raise _StopError
-        return self._inside(offset, value, rest)
-
-    def _text(self, offset: int, names: tuple[str, ...], size: int) -> Value:
-        """A text in a map of texts by any name."""
-        if len(names) == 1:
-            return _MAP
-        read = names[0], names[1]
-        self.read.setdefault(read, offset)
-        empty = (offset, read) if read in self._lacking else None
-        return self._inside(offset, Value("text", size, None, empty), names[2:])
+    def _whole(self, offset: int, value: Value) -> None:
+        """Reports labels and claims that are used otherwise than by the name of one."""
+        inside = (value, *(value.fields or {}).values())
+        if (texts := next((one for one in inside if one.kind == "texts"), None)) is not None:
+            message = f".{texts.name} has only what templates read by name, and this uses all of it"
+            hint = f'write .{texts.name}.NAME, or index .{texts.name} "NAME"'
+            raise self._stop(Trouble.WHOLE, offset, message, hint)
 
     def _is_there(self, value: Value) -> None:
         if value.lacking is not None:
@@ -241,31 +280,65 @@ class _Run:
     def _call(
         self, function: nodes.Function, operands: Sequence[nodes.Operand], final: Value | None
     ) -> Value:
-        match function.name, operands:
-            case "index", (
-                nodes.Field(offset, names) | nodes.Variable(offset, "$", names),
-                nodes.Constant(_, str(key), "text"),
-            ) if final is None:
-                return self._parameter(offset, (*names, key))
-        given = []
+        name, given = function.name, list[Value]()
         kept = self._sure
         for index, operand in enumerate(operands):
-            self._sure = kept and not (function.name == "or" and index)
+            self._sure = kept and not (name == "or" and index)
             given.append(self._value(operand))
         self._sure = kept
         if final is not None:
             given.append(final)
-        if not is_plain(function.name, given):
-            raise self._costs(function.offset, function.name)
+        if name == "index" and given:
+            return self._indexed(function, operands, given)
+        for index, value in enumerate(given):
+            self._whole(operands[index].offset if index < len(operands) else function.offset, value)
         self._fits(function, operands, given)
-        plain = PLAIN[function.name]
         if any(one.lacking for one in given):
-            return self._of_lacking(function.name, given)
-        size = plain.size(given)
+            return self._of_lacking(name, given)
+        return self._result(function, given)
+
+    def _indexed(
+        self, function: nodes.Function, operands: Sequence[nodes.Operand], given: Sequence[Value]
+    ) -> Value:
+        """What `index` gives: a field by its name, as far as both are known."""
+        value, *keys = given
+        for key in keys:
+            if value.kind not in {"map", "texts"} or (value.kind == "map" and value.fields is None):
+                return _UNKNOWN
+            if not isinstance(key.constant, str):
+                self._whole(function.offset, value)
+                return _UNKNOWN
+            value = self._inside(operands[0].offset, value, (key.constant,))
+        return value
+
+    def _result(self, function: nodes.Function, given: Sequence[Value]) -> Value:
+        """What a function gives that takes these arguments, and what that costs."""
+        name, offset = function.name, function.offset
+        if name in plain.MAKES_KEYS:
+            message = f"{name} computes for long at every look: that is much for {SHARED}"
+            raise self._stop(Trouble.COST, offset, message, "keep keys and passwords in Secrets")
+        if name in plain.DIFFERS:
+            message = (
+                f"{name} gives something else at every look, and Argo CD updates the Application each time"
+            )
+            self.found.append(Finding(Trouble.DIFFERS, offset, message, "write a fixed text"))
+        if name == "tpl" and given and isinstance(given[0].constant, str):
+            for finding in check(given[0].constant, None)[:1]:
+                raise self._stop(finding.trouble, offset, finding.message, finding.hint)
+        numbers = plain.numbers(name, given)
+        if None in numbers:
+            message = f"how much {name} gives here depends on parameters: it may be much for {SHARED}"
+            self.found.append(Finding(Trouble.UNSURE, offset, message, "write the number into the template"))
+        number = sum(one or 0 for one in numbers)
+        size = plain.size(name, given, number)
         if size > LARGEST:
-            message = f"{function.name} may give {size} characters here: that is much for {SHARED}"
-            raise self._stop(Trouble.COST, function.offset, message, "write less")
-        return Value(plain.gives or _common(function.name, given), size)
+            message = f"{name} may give about {size} characters here: that is much for {SHARED}"
+            raise self._stop(Trouble.COST, offset, message, "write less")
+        signature = SIGNATURES.get(name)
+        if signature is None:
+            return Value("any", size)
+        kind = signature.gives or _common(name, given)
+        return Value(kind, size, number if kind == "list" else None)
 
     def _of_lacking(self, name: str, given: Sequence[Value]) -> Value:
         """What a function gives of texts of which some are empty, because a cluster lacks them."""
@@ -273,9 +346,9 @@ class _Run:
         there = [one for one in given if one.lacking is None]
         if name in FALLS_BACK:
             return Value(_common(name, there), max(one.size for one in there)) if there else empty
-        if name == "and":
+        if name == "and" or name in KEEPS_EMPTY:
             return empty
-        if PLAIN[name].gives != "bool":
+        if name not in SIGNATURES or SIGNATURES[name].gives != "bool":
             self._is_there(empty)
         return Value("bool", 5, name in {"empty", "not"} or None)
 
@@ -283,14 +356,16 @@ class _Run:
         self, function: nodes.Function, operands: Sequence[nodes.Operand], given: Sequence[Value]
     ) -> None:
         """Whether a function takes these arguments."""
-        name, plain = function.name, PLAIN[function.name]
-        least = len(plain.takes) + plain.least
-        if len(given) < least or (not plain.rest and len(given) > least):
-            wanted = f"{'at least ' if plain.rest else ''}{least} argument{'s' * (least != 1)}"
+        name = function.name
+        if (signature := SIGNATURES.get(name)) is None:
+            return
+        least = len(signature.takes) + signature.least
+        if len(given) < least or (not signature.rest and len(given) > least):
+            wanted = f"{'at least ' if signature.rest else ''}{least} argument{'s' * (least != 1)}"
             raise self._stop(
                 Trouble.FAILS, function.offset, f"{name} takes {wanted}, and has {len(given)} here"
             )
-        kinds = [*plain.takes, *[plain.rest] * (len(given) - len(plain.takes))]
+        kinds = [*signature.takes, *[signature.rest] * (len(given) - len(signature.takes))]
         if name == "slugify" and given:
             kinds = [*["number", "bool", *["any"] * len(given)][: len(given) - 1], "text"]
         for index, (kind, value) in enumerate(zip(kinds, given, strict=True)):
@@ -298,12 +373,9 @@ class _Run:
             if kind != "any" and value.kind not in {kind, "any"}:
                 wanted = "a whole number" if kind == "number" else f"a {kind}"
                 raise self._stop(Trouble.FAILS, offset, f"{name} takes {wanted} here")
-        kinds = [one.kind for one in given if one.kind != "any"]
-        if name in {"eq", "ne"} and (len(set(kinds)) > 1 or "map" in kinds):
+        known = {one.kind for one in given if one.kind != "any"}
+        if name in {"eq", "ne"} and (len(known) > 1 or known & {"list", "map"}):
             raise self._stop(Trouble.FAILS, function.offset, f"{name} compares values of different kinds")
-
-    def _costs(self, offset: int, name: str) -> _StopError:
-        return self._stop(Trouble.COST, offset, f"{name} {NOT_PLAIN}", PLAIN_ONES)
 
     def _stop(self, trouble: Trouble, offset: int, message: str, hint: str = "") -> _StopError:
         self.found.append(Finding(trouble, offset, message, hint))
@@ -311,6 +383,6 @@ class _Run:
 
 
 def _common(name: str, given: Sequence[Value]) -> str:
-    """The kind of the argument that a function gives."""
+    """The kind of the argument that a function gives; "any" if they differ."""
     kinds = {one.kind for one in (given[:2] if name == "ternary" else given)}
-    return kinds.pop() if len(kinds) == 1 else "mixed"
+    return kinds.pop() if len(kinds) == 1 else "any"

@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal. A number that is not whole and decimal is None."""
+    """A literal. A number that is not whole and decimal, and nil, are None."""
 
     offset: int
     value: str | int | bool | None
@@ -75,8 +75,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """`{{ if }}`."""
+    """`{{ if }}`, `{{ range }}` or `{{ with }}`."""
 
+    kind: OneOf["if", "range", "with"]
+    length: int
+    """Characters of the body as it is written."""
     pipeline: Pipeline
     body: tuple["Statement", ...]
     otherwise: tuple["Statement", ...]

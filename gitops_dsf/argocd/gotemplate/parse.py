@@ -1,5 +1,5 @@
-"""Parses a template as Go's package text/template does, with the functions that Argo CD gives it. What is
-more than a parameter, a plain function or a condition is refused where it stands.
+"""Parses a template as Go's package text/template does, with the functions that Argo CD gives it. Only named
+templates are not read, which no example of Argo CD has.
 """
 
 import re
@@ -10,10 +10,6 @@ from gitops_dsf.argocd.gotemplate import nodes
 from gitops_dsf.argocd.gotemplate.nodes import SPACES, TemplateError, Token, tokens
 
 SHARED: Final = "the ApplicationSet controller, which all teams share"
-NOT_PLAIN: Final = f"is more than a parameter with a plain function: nobody can tell what it costs {SHARED}"
-PLAIN_ONES: Final = (
-    "write plain ones, such as lower, upper, trim, trunc, replace, trimPrefix, normalize, eq, default"
-)
 DEEPEST: Final = 60
 """How deep parentheses and branches may be nested. Go itself takes ten thousand."""
 _STARTS: Final = frozenset({"bool", "dot", "field", "word", "number", "string", "variable", "("})
@@ -21,10 +17,21 @@ _ESCAPE: Final = re.compile(
     r"\\(?:[abfnrtv\\\"]|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|())"
 )
 _WHOLE: Final = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:0[xX][0-9a-fA-F_.]+(?:[pP][+-]?[0-9_]+)?|0[oO]?[0-7_]*|0[bB][01_]+|[1-9][0-9_]*"
+    r"|[0-9_]*\.?[0-9_]+[eE][+-]?[0-9_]+|[0-9_]+\.[0-9_]*(?:[eE][+-]?[0-9_]+)?|\.[0-9_]+(?:[eE][+-]?[0-9_]+)?)i?"
+    r"|'(?:[^'\\\n]|\\[^\n][0-9a-zA-Z]*)'|.*[+-].*i"
+)
+"""A number as Go writes it, or a character. What is rare is taken for one without a closer look."""
+_NAMED: Final = frozenset({"block", "define", "template"})
 
 
 class CostlyError(TemplateError):
     """A template that is more than anybody needs."""
+
+
+class UnreadError(TemplateError):
+    """A template that is not read to its end. It may well be right."""
 
 
 def parse(text: str) -> tuple[nodes.Statement, ...]:
@@ -38,6 +45,7 @@ class _Parser:
         self._next = 0
         self._variables = ["$"]
         self._depth = 0
+        self._loops = 0
 
     def whole(self) -> tuple[nodes.Statement, ...]:
         found, end = self._list()
@@ -53,11 +61,18 @@ class _Parser:
             if word.kind == "keyword" and word.value in {"end", "else"}:
                 self._take()
                 return tuple(found), word
-            if word.kind == "keyword" and word.value == "if":
+            if word.kind == "keyword" and word.value in {"if", "range", "with"}:
                 self._take()
                 found.append(self._branch(word))
-            elif word.kind == "keyword" and word.value != "nil":
-                raise CostlyError(f"{word.value} {NOT_PLAIN}", word.offset, PLAIN_ONES)
+            elif word.kind == "keyword" and word.value in _NAMED:
+                message = f"{word.value} is not looked into: nobody checks what this template does"
+                raise UnreadError(message, word.offset, "write it without named templates")
+            elif word.kind == "keyword" and word.value in {"break", "continue"}:
+                self._take()
+                if not self._loops:
+                    message = f"{word.value} is outside of a range"
+                    raise TemplateError(message, word.offset, "remove it")
+                self._close(word)
             else:
                 found.append(nodes.Action(self._pipeline("close", "the action", opened=token)))
         if opened is not None:
@@ -69,9 +84,14 @@ class _Parser:
     def _branch(self, word: Token) -> nodes.Branch:
         known = len(self._variables)
         pipeline = self._pipeline("close", word.value, opened=word)
+        start = self._next
+        self._loops += word.value == "range"
         body, end = self._nested(word)
+        self._loops -= word.value == "range"
+        length = end.offset - self._tokens[start - 1].offset
         otherwise: tuple[nodes.Statement, ...] = ()
-        if end.value == "else" and self._skip().value == "if":
+        # Go knows `else if` and `else with`, each of which ends what it belongs to, too.
+        if end.value == "else" and self._skip().value in {"if", "with"} and word.value != "range":
             again = self._take()
             self._deeper(again)
             otherwise = (self._branch(again),)
@@ -84,7 +104,10 @@ class _Parser:
                     raise TemplateError("a second else", last.offset, "remove it")
                 self._close(last)
         del self._variables[known:]
-        return nodes.Branch(pipeline, body, otherwise)
+        match word.value:
+            case "if" | "range" | "with" as kind:
+                return nodes.Branch(kind, length, pipeline, body, otherwise)
+        raise AssertionError(word.value)
 
     def _nested(self, word: Token) -> tuple[tuple[nodes.Statement, ...], Token]:
         self._deeper(word)
@@ -99,7 +122,7 @@ class _Parser:
 
     def _pipeline(self, end: str, context: str, *, opened: Token) -> nodes.Pipeline:
         start = self._skip()
-        variables, assigns = self._declared()
+        variables, assigns = self._declared(is_range=context == "range")
         commands: list[tuple[nodes.Operand, ...]] = []
         while (token := self._skip()).kind != end:
             if token.kind not in _STARTS and not (token.kind == "keyword" and token.value == "nil"):
@@ -119,18 +142,25 @@ class _Parser:
             )
         return nodes.Pipeline(start.offset, variables, assigns, tuple(commands))
 
-    def _declared(self) -> tuple[tuple[str, ...], bool]:
-        token, place = self._skip(), self._next
-        if token.kind == "variable":
+    def _declared(self, *, is_range: bool) -> tuple[tuple[str, ...], bool]:
+        """The variables that take the value: in a range also `$key, $value`."""
+        place, names = self._next, list[str]()
+        while (token := self._skip()).kind == "variable" and len(names) < 2:
             self._take()
+            names.append(token.value)
             sign = self._skip()
-            if sign.kind == ",":
-                raise TemplateError(", does not fit here", sign.offset)
             if sign.kind in {":=", "="}:
                 self._take()
-                self._variables.append(token.value)
-                return (token.value,), sign.kind == "="
-            self._next = place
+                if sign.kind == "=" and (unknown := set(names) - set(self._variables)):
+                    raise TemplateError(f"there is no variable {min(unknown)}", token.offset)
+                self._variables += names
+                return tuple(names), sign.kind == "="
+            if sign.kind != ",":
+                break
+            if not is_range or len(names) > 1:
+                raise TemplateError(", does not fit here", sign.offset)
+            self._take()
+        self._next = place
         return (), False
 
     def _command(self) -> tuple[nodes.Operand, ...]:
@@ -193,6 +223,9 @@ class _Parser:
             case "bool":
                 return nodes.Constant(token.offset, token.value == "true", "bool")
             case "number":
+                if not _NUMBER.fullmatch(token.value):
+                    hint = "write a text with double quotes" if token.value[0] == "'" else ""
+                    raise TemplateError(f"{token.value} is no number", token.offset, hint)
                 value = int(token.value) if _WHOLE.fullmatch(token.value) else None
                 return nodes.Constant(token.offset, value, "number")
             case "string":

@@ -1,20 +1,21 @@
-"""Functions that a template may call: cheap ones whose result is about as long as what they are given."""
+"""What is known of the functions that a template of Argo CD can call: the arguments that some take, and how
+much those write that are given a number.
+"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 Read = tuple[str, str]
 """The name of a map of texts, and of a text in it."""
-_VERBS: Final = re.compile(r"%[sdvqt%]")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of a value: its kind ("text", "number", "bool", "map", "texts" for a map of texts by any
-    name, "mixed" for one of several, or "any"), the most characters that it (or a text of the map) has when
-    it is written out, and what it is if it is a constant.
+    """What is known of a value: its kind ("text", "number", "bool", "map", "list", "texts" for a map of texts
+    by any name, or "any"), about how many characters it (or a text of the map) has when it is written out,
+    and what it is if it is a constant.
     """
 
     kind: str
@@ -22,91 +23,117 @@ class Value:
     constant: str | int | bool | None = None
     lacking: tuple[int, Read] | None = None
     """Where the template reads it, if it is an empty text because a cluster lacks it."""
-
-
-Size = Callable[[Sequence[Value]], int]
+    fields: Mapping[str, "Value"] | None = None
+    """The values in a map, if all of them are known."""
+    name: str = ""
+    """The parameter that a map of texts is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
-    """A function: kinds of its arguments, of further ones (`rest`) and of its result (empty: an argument)."""
+class Signature:
+    """Kinds of the arguments, of further ones (`rest`) and of the result (empty: that of an argument)."""
 
     takes: tuple[str, ...]
     gives: str
-    size: Size
     rest: str = ""
     least: int = 0
     """How many of the further arguments there must be."""
 
 
-def _times(factor: int) -> Size:
-    return lambda given: factor * sum(one.size for one in given) + 2 * len(given)
-
-
-def _at_most(limit: int) -> Size:
-    return lambda _: limit
-
-
-def _shorter(given: Sequence[Value]) -> int:
-    number, text = given[0].constant, given[-1].size
-    return min(number, text) if isinstance(number, int) and number >= 0 else text
-
-
-def _replaced(given: Sequence[Value]) -> int:
-    old, new, text = given
-    if isinstance(old.constant, str) and old.constant:
-        return text.size + text.size // len(old.constant) * new.size
-    return (text.size + 1) * (new.size + 1)
-
-
-def _longest(given: Sequence[Value]) -> int:
-    return max((one.size for one in given), default=0)
-
-
-def _last(given: Sequence[Value]) -> int:
-    return given[-1].size
-
-
 _TEXT: Final = ("text",)
 _TEXTS: Final = ("text", "text")
-PLAIN: Final[Mapping[str, Plain]] = {
+KEEPS_EMPTY: Final = frozenset(
+    {"b64enc", "camelcase", "initials", "kebabcase", "lower", "normalize", "nospace", "snakecase"}
+    | {"swapcase", "title", "toString", "trim", "untitle", "upper"}
+)
+"""Functions of one text that give an empty one for an empty one."""
+SIGNATURES: Final[Mapping[str, Signature]] = {
     **dict.fromkeys(
         (
-            *("base", "camelcase", "clean", "dir", "ext", "initials", "kebabcase", "lower", "normalize"),
-            *("nospace", "snakecase", "swapcase", "title", "trim", "untitle", "upper"),
+            *("b64enc", "base", "camelcase", "clean", "dir", "ext", "initials", "kebabcase", "lower"),
+            *("normalize", "nospace", "snakecase", "swapcase", "title", "trim", "untitle", "upper"),
+            *("adler32sum", "sha1sum", "sha256sum", "sha512sum"),
         ),
-        Plain(_TEXT, "text", _times(2)),
+        Signature(_TEXT, "text"),
     ),
-    "b64enc": Plain(_TEXT, "text", _times(6)),
-    **dict.fromkeys(("trimAll", "trimPrefix", "trimSuffix", "trimall"), Plain(_TEXTS, "text", _last)),
-    **dict.fromkeys(("contains", "hasPrefix", "hasSuffix"), Plain(_TEXTS, "bool", _at_most(5))),
-    **dict.fromkeys(("adler32sum", "sha1sum", "sha256sum", "sha512sum"), Plain(_TEXT, "text", _at_most(128))),
-    **dict.fromkeys(("quote", "squote", "urlquery"), Plain((), "text", _times(12), rest="any")),
-    **dict.fromkeys(("cat", "print"), Plain((), "text", _times(2), rest="any")),
-    "eq": Plain(("any",), "bool", _at_most(5), rest="any", least=1),
-    "ne": Plain(("any", "any"), "bool", _at_most(5)),
-    **dict.fromkeys(("and", "default", "or"), Plain(("any",), "", _longest, rest="any")),
-    "coalesce": Plain((), "", _longest, rest="any"),
-    "empty": Plain(("any",), "bool", _at_most(5)),
-    "len": Plain(_TEXT, "number", _at_most(20)),
-    "not": Plain(("any",), "bool", _at_most(5)),
-    "printf": Plain(_TEXT, "text", _times(10), rest="any"),
-    "replace": Plain(("text", "text", "text"), "text", _replaced),
-    "slugify": Plain((), "text", _times(4), rest="any"),
-    "ternary": Plain(("any", "any", "bool"), "", _longest),
-    "toString": Plain(("any",), "text", _times(2)),
-    "trunc": Plain(("number", "text"), "text", _shorter),
+    **dict.fromkeys(("trimAll", "trimPrefix", "trimSuffix", "trimall"), Signature(_TEXTS, "text")),
+    **dict.fromkeys(("contains", "hasPrefix", "hasSuffix", "regexMatch"), Signature(_TEXTS, "bool")),
+    **dict.fromkeys(("cat", "print", "quote", "squote", "urlquery"), Signature((), "text", rest="any")),
+    **dict.fromkeys(("and", "default", "or"), Signature(("any",), "", rest="any")),
+    **dict.fromkeys(("empty", "not"), Signature(("any",), "bool")),
+    **dict.fromkeys(("indent", "nindent", "repeat", "trunc"), Signature(("number", "text"), "text")),
+    "coalesce": Signature((), "", rest="any"),
+    "eq": Signature(("any",), "bool", rest="any", least=1),
+    "ne": Signature(("any", "any"), "bool"),
+    "printf": Signature(_TEXT, "text", rest="any"),
+    "replace": Signature(("text", "text", "text"), "text"),
+    "slugify": Signature((), "text", rest="any"),
+    "ternary": Signature(("any", "any", "bool"), ""),
+    "toString": Signature(("any",), "text"),
+    "until": Signature(("number",), "list"),
+    "untilStep": Signature(("number", "number", "number"), "list"),
 }
-"""By name. docs/reference/generator.md lists them for authors."""
-
-
+"""By name. Nothing is said of the arguments of other functions, and what they give is of any kind."""
 FALLS_BACK: Final = frozenset({"coalesce", "default", "or"})
 """Functions that give another text in place of an empty one."""
+_NUMBERS: Final[Mapping[str, slice]] = {
+    **dict.fromkeys(("indent", "nindent", "repeat", "until"), slice(1)),
+    **dict.fromkeys(("randAlpha", "randAlphaNum", "randAscii", "randBytes", "randNumeric"), slice(1)),
+    "untilStep": slice(2),
+    "seq": slice(None),
+}
+"""The arguments that say how much a function writes."""
+MAKES_KEYS: Final = frozenset(
+    {"bcrypt", "derivePassword", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert"}
+    | {"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "htpasswd"}
+)
+"""Functions that are slow on purpose, or search for prime numbers."""
+DIFFERS: Final = frozenset(
+    {
+        "ago",
+        "encryptAES",
+        "now",
+        "randAlpha",
+        "randAlphaNum",
+        "randAscii",
+        "randBytes",
+        "randInt",
+        "randNumeric",
+    }
+    | {"shuffle", "uuidv4"}
+)
+"""Functions that give something else with each call."""
+_VERB: Final = re.compile(r"%[-+# 0]*(\*|\d*)(?:\.(\*|\d*))?")
 
 
-def is_plain(name: str, given: Sequence[Value]) -> bool:
-    """Whether a call is plain. The verbs of printf may have no width."""
-    if name == "printf" and given:
-        written = given[0].constant
-        return isinstance(written, str) and "%" not in _VERBS.sub("", written)
-    return name in PLAIN
+def numbers(name: str, given: Sequence[Value]) -> list[int | None]:
+    """The numbers by which a call says how much it writes. None stands for one that is not written there."""
+    if name == "printf" and given and isinstance(given[0].constant, str):
+        widths = (width for verb in _VERB.findall(given[0].constant) for width in verb if width)
+        return [None if width == "*" else int(width) for width in widths]
+    counted = given[_NUMBERS[name]] if name in _NUMBERS else ()
+    return [
+        abs(one.constant) if isinstance(one.constant, int) and one.kind == "number" else None
+        for one in counted
+    ]
+
+
+def size(name: str, given: Sequence[Value], number: int) -> int:
+    """About how many characters a call gives, when `number` is the sum of its numbers.
+
+    Other functions are taken to give what they are given: that is not exact, and enough to find what grows
+    without bound.
+    """
+    together = sum(one.size for one in given)
+    match name:
+        case "repeat":
+            return number * given[-1].size
+        case "replace" if given[0].constant == "":
+            return (given[-1].size + 1) * given[1].size  # an empty text is between all characters
+        case "indent" | "nindent":
+            return together + number * (given[-1].size // 16 + 1)  # a line has 16 characters or more
+        case "trunc" if isinstance(given[0].constant, int) and given[0].constant >= 0:
+            return min(given[0].constant, together)
+        case "seq" | "until" | "untilStep":
+            return 8 * number
+    return together + number

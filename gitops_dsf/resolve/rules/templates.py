@@ -68,9 +68,11 @@ def texts_of(item: Item[ScoredApplication]) -> Iterator[Text]:
 
 
 def read_of_clusters(item: Item[ScoredApplication]) -> Iterator[tuple[Text, Mapping[Read, int]]]:
-    """The texts without findings that read labels or claims, with the offset of each."""
+    """The texts without errors that read labels or claims, with the offset of each."""
     for text in texts_of(item):
-        if not ("labels" in text.value or "claims" in text.value) or check(text.value, GIVEN):
+        if not ("labels" in text.value or "claims" in text.value):
+            continue
+        if any(finding.trouble not in _RUNS for finding in check(text.value, GIVEN)):
             continue
         if found := reads(text.value, GIVEN):
             yield text, found
@@ -102,10 +104,14 @@ _FAST_TAG: Final = re.compile(r"\{\{\s*[A-Za-z]")
 """A tag that is a parameter's name. In a Go template it would be a function or a keyword."""
 _OTHERS: Final = frozenset({"helm", "kustomize", "plugin", "templatePatch"})
 """Fields whose text may hold templates that are for another program."""
+_RUNS: Final = frozenset({Trouble.DIFFERS, Trouble.UNSURE})
 _CODES: Final = {
     Trouble.COST: codes.TEMPLATE_COST,
+    Trouble.DIFFERS: codes.UNSTABLE_TEMPLATE,
     Trouble.FAILS: codes.GO_TEMPLATE,
     Trouble.PARAMETER: codes.TEMPLATE_PARAMETER,
+    Trouble.UNSURE: codes.TEMPLATE_COST,
+    Trouble.WHOLE: codes.TEXTS_AS_A_WHOLE,
 }
 
 
@@ -244,7 +250,8 @@ def _go(text: Text, parameters: Parameters | None) -> Iterator[Diagnostic]:
 
 def _told(finding: Finding, position: Position) -> Diagnostic:
     if finding.trouble is not Trouble.PARAMETER:
-        return _CODES[finding.trouble].at(position, finding.message, finding.hint)
+        severity = Severity.WARNING if finding.trouble is Trouble.UNSURE else None
+        return _CODES[finding.trouble].at(position, finding.message, finding.hint, severity=severity)
     if finding.name == ".score":
         every = "with a score every change of it would update the Application"
         message = f"OCM writes no score into a decision: Argo CD generates nothing, and {every}"
