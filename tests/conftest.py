@@ -31,6 +31,7 @@ LONGEST = (
     "integration/test_template_pipeline.py",
     "integration/test_init.py",
     "integration/test_ci.py",
+    "integration/preview/test_wide.py",
     "integration/agent/test_process_end.py",
     "integration/agent/test_isolation.py",
     "unit/agent/test_query_scores.py",

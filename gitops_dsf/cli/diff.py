@@ -58,8 +58,10 @@ def run(args: argparse.Namespace) -> int:
     preview, evidence = _preview(args, base, before, after)
     if args.output == "json":
         sys.stdout.write(json_text(preview))
+    elif args.output == "markdown":
+        sys.stdout.write(markdown(preview, evidence=evidence))
     else:
-        sys.stdout.write((markdown if args.output == "markdown" else text)(preview, evidence=evidence))
+        sys.stdout.write(text(preview, evidence=evidence, everything=args.all))
     if preview.head_errors:
         return 1
     reasons = list(_refusals(preview, before.fleet, after.fleet, args.fail_on))

@@ -13,7 +13,15 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.status_text import queue_lines
 from gitops_dsf.cli.terminal import json_text
-from gitops_dsf.cli.verdict_text import explanation_text, placement_text, verdict_text, what_would_flip
+from gitops_dsf.cli.verdict_text import (
+    MOST_ROWS,
+    explanation_text,
+    is_calm,
+    placement_text,
+    summary_text,
+    verdict_text,
+    what_would_flip,
+)
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.snapshot import HubData, HubSource
@@ -41,6 +49,13 @@ from gitops_dsf.views.preview.paced import (
 )
 from gitops_dsf.views.status.queue import QueueView, queue_view
 from gitops_dsf.wording import names_text, plural
+
+MOST_DETAILED: Final = 10
+"""Placements that are shown with their rankings. Of more, each one is a line."""
+MOST_LISTED: Final = 40
+"""Placements that are listed without --all. Those that would change come first."""
+LEAST_ROWS: Final = 5
+"""Lines of a table at least, where there are several Placements."""
 
 
 class SimulateOutput(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -118,10 +133,20 @@ def run(args: argparse.Namespace) -> int:
     if not keys:
         sys.stdout.write("this repository renders no Placement\n")
     unscored = typed_placements(fleet, keys) if data.snapshot is None else {}
-    for verdict in verdicts:
-        rows = None if args.all else 20
-        shown = verdict_text(verdict, without_scores=unscored.get(verdict.placement), rows=rows)
-        sys.stdout.write(f"\n{shown}")
+    if args.all or len(verdicts) <= MOST_DETAILED:
+        # With several Placements, each one gets a part of the lines.
+        rows = None if args.all else max(LEAST_ROWS, MOST_ROWS // max(1, len(verdicts)))
+        for verdict in verdicts:
+            shown = verdict_text(verdict, without_scores=unscored.get(verdict.placement), rows=rows)
+            sys.stdout.write(f"\n{shown}")
+        return 0
+    sys.stdout.write("\n")
+    listed = sorted(verdicts, key=is_calm)[:MOST_LISTED]
+    for verdict in listed:
+        sys.stdout.write(summary_text(verdict, without_scores=unscored.get(verdict.placement)))
+    if len(listed) < len(verdicts):
+        print(f"... and {len(verdicts) - len(listed)} more Placements (--all shows them)")
+    print("--placement NAME shows the ranking of a Placement, and --all that of each")
     return 0
 
 
@@ -181,7 +206,8 @@ def explain_placement(args: argparse.Namespace) -> int:
             )
             sys.stdout.write(json_text(output))
         else:
-            sys.stdout.write(_placement(fleet, verdict, data, pace))
+            rows = None if args.all else MOST_ROWS
+            sys.stdout.write(_placement(fleet, verdict, data, pace, rows=rows))
         return 0
     if args.cluster not in state.positions:
         close = difflib.get_close_matches(args.cluster, state.names, n=3)
@@ -276,11 +302,13 @@ def _pace_text(pace: PacedPlacement, *, known: bool) -> str:
     return printable_lines(lines)
 
 
-def _placement(fleet: FleetVersion, verdict: Verdict, data: HubData, pace: PacedPlacement | None) -> str:
+def _placement(
+    fleet: FleetVersion, verdict: Verdict, data: HubData, pace: PacedPlacement | None, *, rows: int | None
+) -> str:
     key = verdict.placement
     typed = typed_placements(fleet, {key})[key]
     shown = verdict_text(
-        verdict, by=as_people_wrote(verdict), without_scores=None if data.snapshot else typed, rows=20
+        verdict, by=as_people_wrote(verdict), without_scores=None if data.snapshot else typed, rows=rows
     )
     paced = "" if pace is None else _pace_text(pace, known=data.snapshot is not None)
     source = "" if data.snapshot else ", with --scores, --state-branch or --context"

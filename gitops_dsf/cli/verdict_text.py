@@ -1,5 +1,7 @@
 """Formats simulated verdicts and explanations as text."""
 
+from typing import Final
+
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.objects import ClusterSelector, LabelSelector, Placement
@@ -11,9 +13,11 @@ from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.journal.record import ClusterReason
 from gitops_dsf.simulator import Explanation, Outcome, Verdict
 from gitops_dsf.simulator.prioritizers import Prioritizer, prioritizers_of
-from gitops_dsf.wording import plural, prioritizer_text
+from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MISSING, EXPIRED = "none", "expired"
+MOST_ROWS: Final = 20
+"""Lines of a table without --all."""
 
 
 def placement_text(placement: Placement) -> str:
@@ -57,20 +61,49 @@ def verdict_text(
     return text + _dropped(verdict, rows)
 
 
-def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
-    names = sorted(verdict.scores or ())
+def summary_text(verdict: Verdict, *, without_scores: Placement | None = None) -> str:
+    """Formats where a Placement is or would go, in one line, with its notes if something would change."""
+    if without_scores is not None and verdict.outcome is Outcome.SCHEDULED and verdict.ranking is not None:
+        return printable_lines((_eligible_line(verdict, without_scores),))
+    before, after = sorted(verdict.current), sorted(verdict.chosen)
+    to = names_text(after) or "no cluster"
+    where = f"goes to {to}"
+    if before:
+        where = f"stays on {to}" if before == after else f"would move from {names_text(before)} to {to}"
+    notes = () if is_calm(verdict) else verdict.notes
+    first = f"{verdict.placement}: {where}; {_headline(verdict)}"
+    return printable_lines((first, *(f"  note: {note}" for note in notes)))
+
+
+def is_calm(verdict: Verdict) -> bool:
+    """Whether there is nothing to say of it: it is decided, has as many clusters as it wants, and stays."""
+    return (
+        verdict.outcome is Outcome.SCHEDULED
+        and not verdict.status.failed
+        and not verdict.unscheduled
+        and bool(verdict.chosen)
+        and verdict.current in (verdict.chosen, frozenset())
+    )
+
+
+def _eligible_line(verdict: Verdict, placement: Placement) -> str:
     number_of_clusters = placement.spec.number_of_clusters
     choice = "every eligible cluster is selected"
     if number_of_clusters is not None:
         choice = f"scores choose {number_of_clusters} of them"
-    eligible = plural(len(names), "cluster")
-    lines = [f"{verdict.placement}: {eligible} eligible of {_candidates(verdict)}; {choice}"]
+    eligible = plural(len(verdict.scores or ()), "cluster")
+    return f"{verdict.placement}: {eligible} eligible of {_candidates(verdict)}; {choice}"
+
+
+def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
+    names = sorted(verdict.scores or ())
+    lines = [_eligible_line(verdict, placement)]
     if asks_for_scores(placement):
         lines.append(
             "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible"
         )
     shown = names[:rows]
-    more = f" and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
+    more = f" and {len(names) - len(shown)} more (--all shows them)" if len(shown) < len(names) else ""
     lines.append(f"  eligible: {', '.join(shown) or 'none'}{more}")
     return printable_lines(lines) + _dropped(verdict, rows)
 
@@ -101,7 +134,10 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
     names, weight = verdict.state.names, mean_weight(verdict.prioritizers)
     weighted = (f"{prioritizer_text(item.name)} x{item.weight}" for item in verdict.prioritizers)
     headers = ["rank", "", "cluster", "points", *weighted]
-    shown = ranking.order[:rows]
+    # The first cluster that is not selected is shown as well, because it is the next one to be.
+    shown = (
+        ranking.order if rows is None else ranking.order[: max(rows, min(ranking.selected + 1, MOST_ROWS))]
+    )
     lines = []
     for number, index in enumerate(shown, start=1):
         name = names[ranking.clusters[index]]

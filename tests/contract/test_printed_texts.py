@@ -25,7 +25,8 @@ REASONS = {
         "section": "Markdown of `backtest`, which escapes it",
     },
     "gitops_dsf/cli/diff.py": {
-        "(markdown if args.output == 'markdown' else text)(preview, evidence=evidence)": _ESCAPES,
+        "markdown(preview, evidence=evidence)": _ESCAPES,
+        "text(preview, evidence=evidence, everything=args.all)": _ESCAPES,
     },
     "gitops_dsf/cli/doctor.py": {"findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES},
     "gitops_dsf/cli/explain.py": {
@@ -40,8 +41,10 @@ REASONS = {
     "gitops_dsf/cli/main.py": {"shell_completion.script(args.completion)": _OURS},
     "gitops_dsf/cli/simulate.py": {
         "f'\\n{shown}'": _ESCAPES,
-        "_placement(fleet, verdict, data, pace)": _ESCAPES,
+        "_placement(fleet, verdict, data, pace, rows=rows)": _ESCAPES,
+        "summary_text(verdict, without_scores=unscored.get(verdict.placement))": _ESCAPES,
         "f'{head}{text}{what_would_flip(explanation)}'": _ESCAPES,
+        "f'{head}{text}\\n{printable_lines((paced,))}'": _ESCAPES,
         "f\"{head}{printable_lines((f'{where}: {explanation.reason}',))}\"": _ESCAPES,
     },
     "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},

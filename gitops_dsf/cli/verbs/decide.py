@@ -31,6 +31,7 @@ def diff(add: Arguments) -> None:
     add("--base REV", "branch, tag or commit to compare with", required=True)
     add("--head REV", "compare this revision in place of the working tree")
     add.output("text", "markdown", "json")
+    add("--all", "text: everything, not only the first of each list")
     add("--exit-code", "exit 1 when anything differs")
     add(
         "--fail-on EFFECT ...",
@@ -68,7 +69,7 @@ def simulate(add: Arguments) -> None:
     shown = add.one_of()
     shown("--placement [NS/]NAME", "only this Placement")
     shown("--paced", "the moves that spec.pace lets begin together, wave after wave; needs scores")
-    add("--all", "every cluster in the tables, not the first 20 of each")
+    add("--all", "every Placement with its whole ranking, however many there are")
     add.output("text", "json")
     add.source()
 
@@ -97,6 +98,7 @@ def explain(add: Arguments) -> None:
     )
     add("cluster [CLUSTER]", "name of a ManagedCluster; without it, the Placement is explained")
     add.fleet()
+    add("--all", "every cluster of the ranking, not the first 20")
     add.output("text", "json")
     add.source()
 

@@ -34,6 +34,11 @@ class _Limit:
     rows: int
     width: int
     names: int
+    moves: int | None = None
+    """Rows of moves, if they are not as many as those of other lists."""
+    scores: int | None = None
+    """The moves of which scores are shown."""
+    why: str = ", left out to fit a comment"
     plain: Callable[[str], str] = escaped
 
 
@@ -45,7 +50,8 @@ _COMMENT: Final = (
     _Limit(rows=10, width=100, names=2),
     _Limit(rows=3, width=60, names=1),
 )
-_TERMINAL: Final = _Limit(rows=1_000_000, width=2_000, names=10, plain=printable)
+_SHORT: Final = _Limit(rows=10, width=400, names=10, moves=40, scores=5, why="", plain=printable)
+_WHOLE: Final = _Limit(rows=1_000_000, width=2_000, names=10, plain=printable)
 
 
 def markdown(preview: Preview, *, evidence: str) -> str:
@@ -58,9 +64,10 @@ def markdown(preview: Preview, *, evidence: str) -> str:
     return found[: MAX_CHARACTERS - len(ending)] + ending
 
 
-def text(preview: Preview, *, evidence: str) -> str:
-    """Returns the same for a terminal: everything, and no HTML."""
-    opened = (_COLLAPSED.sub(r"#### \1", line) for line in _lines(preview, evidence, _TERMINAL))
+def text(preview: Preview, *, evidence: str, everything: bool) -> str:
+    """Returns the same for a terminal, without HTML: everything, or the first of each list."""
+    limit = _WHOLE if everything else _SHORT
+    opened = (_COLLAPSED.sub(r"#### \1", line) for line in _lines(preview, evidence, limit))
     return "\n".join(line for line in opened if line != "</details>") + "\n"
 
 
@@ -92,6 +99,11 @@ def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
     if found is None:
         return
     yield from ("", *_summary(preview, found, limit))
+    yield from _moves(found, evidence, limit)
+    yield from _maintenance(found, limit)
+    if found.concerns:
+        yield "\n#### Warnings\n"
+        yield from _long(found.concerns, found.concerns, "warning", limit)
     scorers = (_scorer(item, limit) for item in found.scorers)
     yield from _collapsed(f"Scorers ({len(found.scorers)})", scorers, found.scorers, "scorer", limit)
     placements = alike(item.edit for item in found.placements)
@@ -103,11 +115,6 @@ def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
         count = sum(len(edit.names) for edit in edits)
         blocks = (_edit(edit, limit) for edit in edits)
         yield from _collapsed(f"{title} ({count})", blocks, edits, "edit", limit)
-    yield from _moves(found, evidence, limit)
-    yield from _maintenance(found, limit)
-    if found.concerns:
-        yield "\n#### Warnings\n"
-        yield from _long(found.concerns, found.concerns, "warning", limit)
 
 
 def _list(lines: Iterable[str], everything: Sized, what: str, limit: _Limit) -> Iterator[str]:
@@ -120,11 +127,12 @@ def _long(lines: Iterable[str], everything: Sized, what: str, limit: _Limit) -> 
     yield from _list((limit.plain(line[: 4 * limit.width]) for line in lines), everything, what, limit)
 
 
-def _left_out(everything: Sized, what: str, limit: _Limit, *, prefix: str = "") -> Iterator[str]:
-    count = len(everything) - limit.rows
+def _left_out(
+    everything: Sized, what: str, limit: _Limit, *, prefix: str = "", rows: int | None = None
+) -> Iterator[str]:
+    count = len(everything) - (limit.rows if rows is None else rows)
     if count > 0:
-        left = f"{plural(count, what)} more, left out to fit a comment"
-        yield f"{prefix}... and {left}; `gitops-dsf diff` shows all"
+        yield f"{prefix}... and {plural(count, what)} more{limit.why}; `gitops-dsf diff --all` shows all"
 
 
 def _collapsed(
@@ -175,7 +183,7 @@ def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str
         if number:
             yield f"- {plural(number, 'cluster')} {what}"
     if found.concerns:
-        yield f"- {plural(len(found.concerns), 'warning')}, at the end"
+        yield f"- {plural(len(found.concerns), 'warning')}, below"
 
 
 def _moves_line(preview: Preview) -> str:
@@ -243,14 +251,17 @@ def _moves(found: Comparison, evidence: str, limit: _Limit) -> Iterator[str]:
         yield limit.plain(f"unknown: {evidence}")
         return
     yield f"Data: {limit.plain(evidence)}.\n"
+    rows = limit.rows if limit.moves is None else limit.moves
     if found.moves:
         yield from ("| application | from | to | reason |", "|---|---|---|---|")
-        yield from (_move(move, limit) for move in found.moves[: limit.rows])
-        yield from _left_out(found.moves, "move", limit, prefix="\n")
+        yield from (_move(move, limit) for move in found.moves[:rows])
+        yield from _left_out(found.moves, "move", limit, prefix="\n", rows=rows)
         yield "\n<details><summary>Scores before and after</summary>\n"
-        for move in found.moves[: limit.rows]:
+        rows = rows if limit.scores is None else min(rows, limit.scores)
+        for move in found.moves[:rows]:
             yield f"- {code(move.application)}"
             yield from (f"  - {limit.plain(_standing(one))}" for one in move.standings[: 2 * limit.names])
+        yield from _left_out(found.moves, "move", limit, prefix="- ", rows=rows)
         yield from ("", "</details>")
     else:
         yield "No application moves."

@@ -24,9 +24,9 @@ def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
     assert text.count("<details>") == text.count("</details>") == 4
     assert (
         text.index("| scorers |")
-        < text.index("<summary>Scorers (1)")
         < text.index("#### Moves")
         < text.index("#### Warnings")
+        < text.index("<summary>Scorers (1)")
     )
     assert run.shown(fleet, "--scores", scores, "-o", "markdown") == text, "the same again"
 
@@ -59,10 +59,10 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
     assert f"- **{count + 1} applications move**" in text
     if count == 120:
         assert re.search(
-            r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff` shows all", text
+            r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff --all` shows all", text
         )
         assert "more characters)" in text
-    full = run.shown(fleet, "--scores", where)
+    full = run.shown(fleet, "--scores", where, "--all")
     assert full.count("\n| `argocd/application-") == count
 
 
