@@ -1,9 +1,9 @@
 """How the reconciler sends requests to a forge: with the token and the certificates of the mounted Secret."""
 
 import asyncio
+import ssl
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import httpx
@@ -25,7 +25,7 @@ async def send(method: str, url: str, *, sign: Sign, body: bytes | None, credent
     ForgeError, and GitError if the Secret lacks what is needed.
     """
     token = credentials.token()
-    client = _client(sign(token), credentials.trust)
+    client = _client(sign(token), credentials)
     try:
         with as_call_faults(url=url, seconds=SECONDS):
             async with (
@@ -43,13 +43,12 @@ async def send(method: str, url: str, *, sign: Sign, body: bytes | None, credent
     return Answer(response.status_code, content, wait)
 
 
-def _client(signed: Mapping[str, str], certificates: Path | None) -> httpx.AsyncClient:
+def _client(signed: Mapping[str, str], credentials: Credentials) -> httpx.AsyncClient:
     trust = httpx.create_ssl_context()
-    if certificates is not None:
+    if (certificates := credentials.trust) is not None:
         try:
-            trust.load_verify_locations(cafile=certificates)
-        except OSError as error:  # ssl.SSLError is one
-            msg = f"{certificates} holds no certificates: {error}"
-            raise GitError(msg) from error
+            trust.load_verify_locations(cadata=certificates)
+        except (ssl.SSLError, ValueError) as error:
+            raise GitError(f"{credentials.folder}/ca.crt holds no certificates: {error}") from error
     headers = {"User-Agent": MANAGER, "Content-Type": "application/json", **answers.IDENTITY, **signed}
     return webclient.client(verify=trust, timeout=httpx.Timeout(SECONDS), headers=headers)

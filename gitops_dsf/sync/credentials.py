@@ -15,7 +15,7 @@ import httpx
 import msgspec
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
-from dsf_wire.secrettext import SecretFault, header_secret, line_secret
+from dsf_wire.secrettext import SecretFault, certificates, header_secret, line_secret
 from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
 from gitops_dsf.hub.urls import host_of, may_get_credentials
 from gitops_dsf.repository.model import scorer as model
@@ -184,7 +184,7 @@ class Credentials:
             context = httpx.create_ssl_context()
             if ca is not None:
                 try:
-                    context.load_verify_locations(cadata=texts[0].decode("ascii", "replace"))
+                    context.load_verify_locations(cadata=certificates(texts[0]))
                 except (ssl.SSLError, ValueError):
                     missing.append(f"key {ca.key!r} of ConfigMap {ca.name!r} holds no PEM certificate")
             if certificate is not None:

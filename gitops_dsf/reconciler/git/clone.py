@@ -243,16 +243,23 @@ class Clone:
             "LC_ALL": "C",
             **variables,
         }
-        settings = (*_ALWAYS, *self._identity, *self._credentials.settings(self._url))
-        options = (part for name, value in settings for part in ("-c", f"{name}={value}"))
-        what, command = f"git {arguments[0]}", ("git", *options, *arguments)
-        try:
-            code, out, err = await run(
-                command, what=what, folder=self.tree, environment=environment, stdin=stdin
-            )
-        except FileNotFoundError as error:
-            gone = f"{self.tree} does not exist any more"
-            raise GitError("git is not installed, or not on PATH" if self.tree.is_dir() else gone) from error
+        what = f"git {arguments[0]}"
+        with self._credentials.usable(scratch=self._folder.parent) as credentials:
+            settings = (*_ALWAYS, *self._identity, *credentials.settings(self._url))
+            options = (part for name, value in settings for part in ("-c", f"{name}={value}"))
+            try:
+                code, out, err = await run(
+                    ("git", *options, *arguments),
+                    what=what,
+                    folder=self.tree,
+                    environment=environment,
+                    stdin=stdin,
+                )
+            except FileNotFoundError as error:
+                gone = f"{self.tree} does not exist any more"
+                raise GitError(
+                    "git is not installed, or not on PATH" if self.tree.is_dir() else gone
+                ) from error
         if code:
             words = _summary(self._credentials.cleaned(err.decode(errors="replace")))
             raise GitError(f"{what}: {words or 'failed without a message'}")

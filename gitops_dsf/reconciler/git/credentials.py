@@ -15,18 +15,22 @@ import base64
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from dsf_runtime.calls import hide
-from dsf_wire.secrettext import SecretFault, header_secret, line_secret
+from dsf_wire.secrettext import SecretFault, certificates, header_secret, line_secret, pem_secret
 from gitops_dsf.errors import GitopsDsfError, UsageError
 
 TOKEN_USER: Final = "x-access-token"  # noqa: S105 - a name, which GitHub and GitLab accept with any token
 _SECRET_FILES: Final = ("token", "password")
+_PEM_FILES: Final = ("ssh-privatekey", "known_hosts", "ca.crt")
+"""Files of several lines, which git, ssh and TLS libraries read themselves."""
 
 # `read` and `printf` are built into the shell, so no process gets a secret as an argument.
 _HELPER: Final = (
@@ -49,6 +53,39 @@ class Credentials:
     """The folder of a mounted Secret, or None when the server needs no credentials."""
 
     folder: Path | None
+    mended: Path | None = None
+    """A folder with copies of files that git or ssh would refuse as they are."""
+
+    @contextmanager
+    def usable(self, *, scratch: Path) -> Iterator["Credentials"]:
+        """These credentials, for one run of git. OpenSSH refuses a private key without a last line break, or
+        with those of Windows, and a byte order mark hides a first line. Such a file is copied without that
+        into `scratch` and read there, by this user alone, until the run ends. Raises GitError.
+        """
+        changed = {name: text for name in _PEM_FILES if (text := self._mended_text(name)) is not None}
+        if not changed:
+            yield self
+            return
+        try:
+            with TemporaryDirectory(dir=scratch, prefix="secret-") as name:
+                for file, text in changed.items():
+                    copy = Path(name, file)
+                    copy.touch(mode=0o600)
+                    copy.write_bytes(text.encode())
+                yield replace(self, mended=Path(name))
+        except OSError as error:
+            raise GitError(f"{scratch} cannot be written: {error.strerror}") from error
+
+    def _mended_text(self, name: str) -> str | None:
+        """What a file should hold; None if it holds that, or is not there. Raises GitError."""
+        if not self._has(name):
+            return None
+        text = self._secret(name, read=certificates if name == "ca.crt" else pem_secret)
+        return text if text.encode() != self._path(name).read_bytes() else None
+
+    def _path(self, name: str) -> Path:
+        copy = None if self.mended is None else self.mended / name
+        return copy if copy is not None and copy.is_file() else Path(self.folder or "", name).absolute()
 
     def settings(self, url: str) -> tuple[tuple[str, str], ...]:
         """Settings of git, without secrets. Raises GitError when the Secret lacks what the URL needs."""
@@ -71,17 +108,16 @@ class Credentials:
         # The empty helper clears the list. The origin in the name keeps the secret from other servers.
         origin = f"{parts.scheme}://{parts.netloc}"
         found = (("credential.helper", ""), (f"credential.{origin}.helper", helper))
-        return (*found, ("http.sslCAInfo", str(folder / "ca.crt"))) if self._has("ca.crt") else found
+        return (*found, ("http.sslCAInfo", str(self._path("ca.crt")))) if self._has("ca.crt") else found
 
     def _ssh_command(self) -> str:
         if self.folder is None or not (self._has("ssh-privatekey") and self._has("known_hosts")):
             lacking = f"{self.folder} lacks ssh-privatekey or known_hosts"
             where = "--git-credentials is not given" if self.folder is None else lacking
             raise GitError(f"{where}; ssh URLs need both files")
-        folder = self.folder.absolute()
         options = {
-            "IdentityFile": folder / "ssh-privatekey",
-            "UserKnownHostsFile": folder / "known_hosts",
+            "IdentityFile": self._path("ssh-privatekey"),
+            "UserKnownHostsFile": self._path("known_hosts"),
             "GlobalKnownHostsFile": "/dev/null",
             "StrictHostKeyChecking": "yes",
             "IdentitiesOnly": "yes",
@@ -106,11 +142,13 @@ class Credentials:
         except OSError as error:
             raise GitError(f"{path} cannot be read: {error.strerror}") from error
         except SecretFault as fault:
-            raise GitError(f"{path} {fault}; write the {name} alone into the Secret, on one line") from None
+            alone = "" if name in _PEM_FILES else f"; write the {name} alone into the Secret, on one line"
+            raise GitError(f"{path} {fault}{alone}") from None
 
     @property
-    def trust(self) -> Path | None:
-        return self.folder / "ca.crt" if self.folder and self._has("ca.crt") else None
+    def trust(self) -> str | None:
+        """The certificates to trust instead of the system's. Raises GitError."""
+        return self._secret("ca.crt", read=certificates) if self._has("ca.crt") else None
 
     def cleaned(self, text: str) -> str:
         """The text without the folder's secrets, in every form in which git or a server could repeat them.

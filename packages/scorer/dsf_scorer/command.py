@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from dsf_scorer import __version__
 from dsf_scorer.errors import DefinitionError, ScorerError, UsageError
-from dsf_wire.secrettext import SecretFault, header_secret
+from dsf_wire.secrettext import SecretFault, certificates, header_secret
 from dsf_wire.text import printable
 
 if TYPE_CHECKING:
@@ -218,8 +218,9 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
     target = Target.parse(args.url, scoring_url=args.scoring_url)
     sample = read_sample(args.data) if args.data is not None else None
     try:
-        tls = ssl.create_default_context(cafile=args.ca_file) if args.ca_file else None
-    except (OSError, ssl.SSLError) as error:
+        ca = certificates(args.ca_file.read_bytes()) if args.ca_file else ""
+        tls = ssl.create_default_context(cadata=ca) if ca else None
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError, and SecretFault a ValueError
         raise UsageError(f"--ca-file {args.ca_file}: {error}") from error
     found = conformance.check(
         target,

@@ -39,13 +39,22 @@ def line_secret(raw: bytes | str) -> str:
 
 
 def pem_secret(raw: bytes | str) -> str:
-    """A certificate or a private key in PEM, which ends with a line break: OpenSSH refuses a private key
-    without one. Raises SecretFault.
+    """Certificates, a private key in PEM, or known hosts, with the line breaks of Unix and one at the end:
+    OpenSSH 9.2 refuses a private key without them. Raises SecretFault.
     """
-    text = _text(raw).rstrip()
+    text = _text(raw).replace("\r\n", "\n").rstrip()
     if not text:
         raise SecretFault("is empty")
     return f"{text}\n"
+
+
+def certificates(raw: bytes) -> str:
+    """Certificates in PEM as TLS libraries take them. Bundles have comments in any encoding, which do not
+    matter; a byte order mark does, because it hides the first certificate. Raises SecretFault.
+    """
+    if raw.startswith(_OTHER_ENCODINGS):
+        raise SecretFault("is UTF-16 text; write it as UTF-8")
+    return raw.decode(errors="replace").removeprefix(_MARK).encode("ascii", "replace").decode()
 
 
 def _text(raw: bytes | str) -> str:

@@ -2,9 +2,9 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -51,10 +51,12 @@ def _fleet(
     dsf, ocm = "dynamic-scoring.open-cluster-management.io/v1alpha1", "cluster.open-cluster-management.io"
     for folder in ("clusters", "scorers", "apps"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    settings = gitops_dsf("init", root / "made", "--git-url", "https://git.example.com/fleet.git")
-    assert settings.returncode == 0, settings.stderr
-    (root / "gitops-dsf.yaml").write_text((root / "made" / "gitops-dsf.yaml").read_text())
-    subprocess.run(["rm", "-r", str(root / "made")], check=True)
+    with TemporaryDirectory() as made:
+        settings = gitops_dsf(
+            "init", made, "--name", "made", "--git-url", "https://git.example.com/fleet.git"
+        )
+        assert settings.returncode == 0, settings.stderr
+        (root / "gitops-dsf.yaml").write_text(Path(made, "gitops-dsf.yaml").read_text())
     inventory = [
         {
             "apiVersion": f"{ocm}/v1",
@@ -528,6 +530,9 @@ def test_a_file_gives_the_span(tmp_path: Path, fleet: Path) -> None:
     assert said.startswith("1.0 days from 2026-06-01 00:00 to 2026-06-02 00:00 UTC")
     assert "72 moves" in said
     assert "samples" not in said, "all were used"
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf" + (tmp_path / "history.json").read_bytes())
+    assert _said(fleet, marked, span=()) == said, "PowerShell writes a byte order mark"
     half = _said(fleet, tmp_path / "history.json", "--days", "0.5", span=())
     assert half.startswith("12.0 hours from 2026-06-01 12:00 to 2026-06-02 00:00 UTC")
 

@@ -24,6 +24,7 @@ from tests.support.githubserver import NAME, OWNER, Answer, GitHubServer, Pull
 ANSWER_BYTES = 4 << 20
 
 TOKEN = "ghp_notforlogs"
+AUTHORITY = Path(__file__).parents[2] / "data/authority.pem"
 
 
 @dataclass(kw_only=True)
@@ -135,6 +136,8 @@ async def test_a_private_certificate_must_be_one_and_is_read_anew(github: PullRe
     (github.secret / "ca.crt").write_text("no certificate", encoding="utf-8")
     with pytest.raises(GitError, match=r"ca\.crt holds no certificates"):
         await forge.latest("a")
+    (github.secret / "ca.crt").write_text(f"\ufeff{AUTHORITY.read_text()}", encoding="utf-8")
+    assert await forge.latest("a") is None
     (github.secret / "ca.crt").unlink()
     assert await forge.latest("a") is None
 

@@ -402,7 +402,8 @@ def test_an_unknown_certificate_is_named(
     stand_in: Callable[[Behaviour, ssl.SSLContext], StandIn], tmp_path: Path
 ) -> None:
     authority = Authority()
-    (tmp_path / "ca.crt").write_text(authority.pem)
+    # With the byte order mark of an editor, and a comment, as bundles have them.
+    (tmp_path / "ca.crt").write_bytes(b"\xef\xbb\xbf" + authority.pem.encode() + b"# Z\xfcrich\n")
     context = authority.server(tmp_path, host="localhost")
     url = stand_in(good, context).url
     assert "its certificate is not trusted" in check(url)[1]["healthz"][1]

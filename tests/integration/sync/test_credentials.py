@@ -229,7 +229,7 @@ def test_a_private_ca_is_trusted_where_no_credentials_may_go(
     repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pages = Authority("pages")
-    folder = put(tmp_path / "secrets", "page-ca", **{"ca.crt": pages.pem})
+    folder = put(tmp_path / "secrets", "page-ca", **{"ca.crt": f"\ufeff{pages.pem}"})
     put(folder, "api", token="s3cret-value")
     server = PageServer()
     server.serve_tls(pages.server(tmp_path / "pages"))

@@ -213,6 +213,73 @@ def test_ssh_understands_its_options(secret: Path, tmp_path: Path) -> None:
     assert (found["batchmode"], found["identitiesonly"], found["user"]) == ("yes", "yes", "git")
 
 
+KEYGEN = shutil.which("ssh-keygen")
+
+
+@pytest.mark.skipif(KEYGEN is None, reason="needs OpenSSH's ssh-keygen")
+@pytest.mark.parametrize("broken", ["", "newline", "windows", "mark"])
+async def test_a_private_key_is_read_as_people_keep_it(
+    secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """Browsers and `kubectl create secret --from-literal` drop the last line break, editors add others."""
+    output_of("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key")
+    key = (tmp_path / "key").read_bytes()
+    public = (tmp_path / "key.pub").read_text("utf-8").split()[1]
+    hosts = b"git.example.com ssh-ed25519 AAAA\n"
+    change = {
+        "": lambda text: text,
+        "newline": lambda text: text.rstrip(b"\n"),
+        "windows": lambda text: text.replace(b"\n", b"\r\n"),
+        "mark": lambda text: b"\xef\xbb\xbf" + text,
+    }[broken]
+    for name, text in (("ssh-privatekey", key), ("known_hosts", hosts)):
+        (secret / name).write_bytes(change(text))
+        (secret / name).chmod(0o600)
+    # A program in the place of ssh, which says what ssh reads from the files that it is given.
+    programs, seen = tmp_path / "bin", tmp_path / "seen"
+    programs.mkdir()
+    script = (
+        "#!/bin/sh\n"
+        f'ssh -G "$@" >{seen}.options\n'
+        f"identity=$(sed -n 's/^identityfile //p' {seen}.options)\n"
+        f"hosts=$(sed -n 's/^userknownhostsfile //p' {seen}.options)\n"
+        f'ssh-keygen -y -P "" -f "$identity" >{seen}.public 2>&1\n'
+        f'cat "$hosts" >{seen}.hosts\n'
+        f'stat -c "%a %n" "$identity" "$hosts" >{seen}.modes\n'
+        "exit 1\n"
+    )
+    (programs / "ssh").write_text(script.replace("ssh -G", f"{shutil.which('ssh')} -G"), "utf-8")
+    (programs / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    work = tmp_path / "work"
+    work.mkdir()
+    url = "git@git.example.com:team/fleet.git"
+    settings = GitSettings(url=url, author="Fleet <fleet@example.com>", credentials=secret)
+    with pytest.raises(GitError, match="git ls-remote"):
+        await Clone(settings=settings, folder=work).heads("main")
+    assert public in Path(f"{seen}.public").read_text("utf-8")
+    assert Path(f"{seen}.hosts").read_bytes() == hosts
+    modes = Path(f"{seen}.modes").read_text("utf-8").splitlines()
+    if broken:
+        assert [line.startswith(f"600 {work}/") for line in modes] == [True, True]
+    else:
+        assert [line.partition(" ")[2] for line in modes] == [
+            str(secret / "ssh-privatekey"),
+            str(secret / "known_hosts"),
+        ]
+    left = [path.name for path in work.rglob("*") if path.name in {"ssh-privatekey", "known_hosts"}]
+    assert left == [], "no copy of a secret stays"
+
+
+def test_a_key_that_is_no_text_is_told(secret: Path, tmp_path: Path) -> None:
+    (secret / "ssh-privatekey").write_bytes("KEY".encode("utf-16"))
+    with (
+        pytest.raises(GitError, match=r"ssh-privatekey is UTF-16 text; write it as UTF-8$"),
+        Credentials(folder=secret).usable(scratch=tmp_path),
+    ):
+        pass
+
+
 def test_texts_are_cleaned_of_every_form(secret: Path) -> None:
     (secret / "username").write_text("tom\n", encoding="utf-8")
     (secret / "password").write_text("p@ss/word\n", encoding="utf-8")
