@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from dsf_wire.jsontext import without_mark
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.hub.collect import Document, collect
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
@@ -20,8 +21,11 @@ MAX_FILE_BYTES = 256 * MEBIBYTE
 """A hub's scores in one file are larger than any file that people write."""
 
 _SHOWN = 5
-_BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
+
+
+_VALUES: Final = msgspec.json.Decoder(msgspec.Raw)
+_ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -30,16 +34,20 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def documents(content: bytes, *, file: str) -> Iterator[Document]:
-    """Yields every object of a file. Raises SnapshotError if it is neither YAML nor JSON of objects."""
-    content = content.removeprefix(_BOM)
-    is_json = content.lstrip(_SPACE)[:1] == b"{"
+    """Yields every object of a file: YAML, or JSON with one object, a list of objects, or objects one after
+    the other, as `kubectl get -o json`, `jq -s` and `jq -c '.items[]'` print them. Raises SnapshotError if it
+    is something else.
+    """
+    content = without_mark(content)
+    is_json = content.lstrip(_SPACE)[:1] in {b"{", b"["}
     try:
         # JSON is decoded object by object later on, when a wrong byte has no place any more.
         text = "" if is_json and content.isascii() else content.decode()
     except UnicodeDecodeError as error:
         raise SnapshotError(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
     if is_json:
-        yield from _json(content, place=file)
+        for place, value in _values(content, file=file):
+            yield from _json(value, place=place)
         return
     loaded = load_text(text, file=file)
     broken = [item for item in loaded.diagnostics if item.severity is Severity.ERROR]
@@ -49,6 +57,22 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
         raise SnapshotError("\n  ".join([*lines, *more]))
     for document in loaded.documents:
         yield from _json(msgspec.json.encode(document.data), place=f"{file}:{document.start[0]}")
+
+
+def _values(content: bytes, *, file: str) -> Iterator[tuple[str, msgspec.Raw]]:
+    """The objects of a JSON text, each with its place. Raises SnapshotError."""
+    try:
+        # Values may be on several lines: msgspec 0.22 takes any white space between them.
+        values = _VALUES.decode_lines(content)
+        for number, value in enumerate(values, 1):
+            place = file if len(values) == 1 else f"{file}: value {number}"
+            if bytes(memoryview(value)[:1]) != b"[":
+                yield place, value
+                continue
+            for index, item in enumerate(_ITEMS.decode(value)):
+                yield f"{place}: [{index}]", item
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SnapshotError(f"{file}: not valid JSON: {error}") from error
 
 
 def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0) -> Iterator[Document]:

@@ -101,6 +101,17 @@ def manifest(data: Mapping[str, Any], selection: Selection) -> Object | None:
     return None if build is None else build(data, selection)
 
 
+def why_not_taken(data: Mapping[str, Any]) -> str:
+    """Why `manifest` gives None for an object of a kind that git holds."""
+    kind, version = str(data.get("kind")), str(data.get("apiVersion"))
+    read = [known for known, other in _KINDS if other == kind]
+    if version in read:
+        return f"only the {kind} {SINGLETON_NAME} counts"
+    group, _, newest = read[0].partition("/")
+    plural = f"{kind.lower()}s.{newest}.{group}"
+    return f"its apiVersion is {version}, and {read[0]} is read; `kubectl get {plural}` prints that"
+
+
 def name_of(data: Mapping[str, Any]) -> str:
     """metadata.name. It becomes part of a path: RepositoryError is raised unless it is a name."""
     found = _mapping(data, "metadata").get("name")

@@ -14,7 +14,16 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.drift import Config, ConfigError, read_config
 from gitops_dsf.hub.namespaces import Platform
-from gitops_dsf.importer.manifest import Object, Selection, differing, is_rendered, manifest, name_of, update
+from gitops_dsf.importer.manifest import (
+    Object,
+    Selection,
+    differing,
+    is_rendered,
+    manifest,
+    name_of,
+    update,
+    why_not_taken,
+)
 from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.load import Document, Loaded, value_at
 from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
@@ -62,7 +71,9 @@ class Import:
     differing: list[Line] = field(default_factory=list)
     """Scorers and masks that differ between git and the hub. Git's are kept."""
     refused: list[Line] = field(default_factory=list)
-    """Locks that were not accepted, and clusters that git must not hold; `changes` says why."""
+    """Locks that were not accepted, clusters that git must not hold, and objects of another version or name;
+    `changes` says why.
+    """
     not_joined: list[Line] = field(default_factory=list)
     """Clusters that are being deleted, or that nobody has accepted; `changes` says which."""
     missing: list[Line] = field(default_factory=list)
@@ -151,7 +162,8 @@ class _Taker:
             return
         if value is None:
             if key[1] not in BUILT_IN_SETS:
-                self.skipped[f"{kind} of another version or name"] += 1
+                line = Line(kind=kind, name=key[1], file=_file_of(*key), changes=(why_not_taken(data),))
+                self.found.refused.append(line)
             return
         if kind == "DynamicScorer" and (config := synced(data)) is not None:
             self.synced[key[1]] = config

@@ -13,6 +13,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
+from dsf_wire.jsontext import without_mark
 from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.metadata import Timestamp
 from gitops_dsf.simulator.explain import Explanation
@@ -221,7 +222,7 @@ def read(files: Mapping[str, bytes], *, about: str | None = None, explained: boo
     bad: list[str] = []
     needle = (about or "").encode()
     for name in sorted(files):
-        for number, line in enumerate(files[name].split(b"\n"), 1):
+        for number, line in enumerate(without_mark(files[name]).split(b"\n"), 1):
             if needle not in line or not line.strip():
                 continue
             record = _decoded(line)

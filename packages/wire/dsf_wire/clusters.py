@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from dsf_wire.jsontext import without_mark
+
 NO_VALUES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -54,7 +56,8 @@ def encode(clusters: Iterable[FleetCluster]) -> str:
 def decode(text: str | bytes) -> tuple[FleetCluster, ...]:
     """Reads the ConfigMap key. Raises ClustersError."""
     try:
-        found = msgspec.json.decode(text, type=_Clusters)
+        content = text.encode() if isinstance(text, str) else text
+        found = msgspec.json.decode(without_mark(content), type=_Clusters)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ClustersError(f"not a valid list of clusters: {error}") from error
     lists = [tuple(names) for names in found.scorers]

@@ -280,7 +280,7 @@ def _entries(text: str | bytes) -> list[msgspec.Raw]:
         if isinstance(text, bytes):
             # Checked for the whole: what is left raw is not looked at.
             text = text.decode("utf-8")
-        return msgspec.json.decode(text, type=list[msgspec.Raw])
+        return msgspec.json.decode(text.removeprefix("\ufeff"), type=list[msgspec.Raw])
     except msgspec.ValidationError as error:
         raise SummariesError(f"not a JSON array of scorers: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

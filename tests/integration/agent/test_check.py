@@ -73,6 +73,16 @@ async def test_the_table(warm_programs: Path, tmp_path: Path, capsys: pytest.Cap
         assert len(capsys.readouterr().out.splitlines()) == 4
 
 
+async def test_a_file_with_a_byte_order_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PowerShell writes one into the file that docs/operate/agent.md tells people to make."""
+    volume = ConfigMapVolume(tmp_path)
+    async with HttpFake(scores(5.0)) as scoring:
+        text = json.dumps([entry("cpu", scoring=scoring.url)], indent=2).replace("\n", "\r\n")
+        volume.put_raw(b"\xef\xbb\xbf" + text.encode())
+        assert await checked(*CLUSTER, "--config-dir", tmp_path) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[-1] == "ok"
+
+
 async def test_names_that_are_not_printable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     volume = ConfigMapVolume(tmp_path)
     answer = Reply.of(

@@ -2,6 +2,7 @@
 codes.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,54 @@ def test_from_standard_input_and_then_again(fleet: Path) -> None:
     second = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
     assert second.stdout == "0 added, 0 changed, 3 as they were\n"
     assert gitops_dsf("validate", cwd=fleet).returncode == 0
+
+
+def as_json(objects: list[dict[str, Any]], shape: str) -> str:
+    """The texts that people make of `kubectl get -o json` with jq."""
+    if shape == "list":
+        return json.dumps(objects)
+    indent = 2 if shape == "stream" else None
+    text = "\n".join(json.dumps(item, indent=indent) for item in objects)
+    return f"\ufeff{text}\r\n" if shape == "marked" else text
+
+
+@pytest.mark.parametrize("shape", ["list", "stream", "lines", "marked"])
+def test_json_in_every_shape(fleet: Path, shape: str) -> None:
+    objects = [managed_cluster("ber-1"), {"kind": "List", "items": [managed_cluster("ber-2")]}]
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=as_json(objects, shape))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("2 added, 0 changed, 0 as they were\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[{"kind": "List", "items": 7}]', "standard input: [0]: items of a List must be a list"),
+        ('{"kind": "Pod"}\n[7]\n', "standard input: value 2: [0]: expected an object"),
+        ('{"kind": "Pod"}\n{"kind": "List"', "standard input: not valid JSON: "),
+        ('{"kind": "Pod"} x', "standard input: not valid JSON: "),
+    ],
+)
+def test_what_is_wrong_in_a_stream_has_its_place(fleet: Path, text: str, said: str) -> None:
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=text)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+def test_an_object_of_another_version_is_named(fleet: Path) -> None:
+    """A set that is not taken leaves its clusters out of every Placement."""
+    old = cluster_set("blue") | {"apiVersion": "cluster.open-cluster-management.io/v1beta1"}
+    other = {**dynamic_scorer("cpu"), "kind": "DynamicScoringConfig", "metadata": {"name": "mine"}}
+    hub = printed([managed_cluster("ber-1"), old, other])
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "clusters/sets.yaml: ManagedClusterSet blue is not written: its apiVersion is"
+        " cluster.open-cluster-management.io/v1beta1, and cluster.open-cluster-management.io/v1beta2 is read;"
+        " `kubectl get managedclustersets.v1beta2.cluster.open-cluster-management.io` prints that\n"
+    ) in done.stderr
+    assert "DynamicScoringConfig mine is not written: only the DynamicScoringConfig " in done.stderr
+    assert not (fleet / "clusters/sets.yaml").exists()
 
 
 def test_a_dry_run_writes_nothing(fleet: Path) -> None:

@@ -159,6 +159,16 @@ def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureF
     assert "no change is recorded in this span" in capsys.readouterr().err
 
 
+def test_a_byte_order_mark_hides_no_record(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Editors and PowerShell write one, and carriage returns."""
+    file = journal / "2026-06.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert main(["log", "--journal", str(file), *SPAN, "-o", "json"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert [item["number"] for item in json.loads(shown.out)["records"]] == [2, 3]
+
+
 def test_a_corrupt_line_is_told_and_skipped(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (journal / "2026-06.jsonl").open("ab") as file:
         file.write(b'{"id": 5\n')

@@ -58,3 +58,9 @@ def test_clusters_with_the_same_scorers_share_a_list_and_have_a_line_each() -> N
 def test_a_list_that_is_not_valid_is_refused_as_a_whole(text: str, message: str) -> None:
     with pytest.raises(ClustersError, match=message):
         clusters.decode(text)
+
+
+@pytest.mark.parametrize("encoded", [True, False])
+def test_a_byte_order_mark_is_no_part_of_the_list(encoded: bool) -> None:
+    text = "\ufeff" + clusters.encode([FleetCluster(name="c1", scorers=("cpu",))])
+    assert clusters.decode(text.encode() if encoded else text) == (FleetCluster(name="c1", scorers=("cpu",)),)
