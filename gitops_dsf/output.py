@@ -14,6 +14,7 @@ from pathlib import Path
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
 from gitops_dsf.repository.files import NotRegularError, SafeFolder, TooLargeError
+from gitops_dsf.wording import plural
 
 TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"
@@ -42,6 +43,8 @@ class Changes:
     """Foreign files that must not be in a directory that Argo CD applies."""
     blocked: tuple[str, ...]
     """Paths that are rendered, but where a foreign file exists."""
+    only_line_ends: frozenset[str]
+    """Changed paths that have the rendered lines, with the line ends of Windows."""
     owned: frozenset[str]
     """The paths that INVENTORY lists."""
     leftovers: tuple[str, ...]
@@ -61,6 +64,17 @@ class Changes:
         """Every path that a render would change."""
         return sorted((*self.added, *self.changed, *self.removed))
 
+    @property
+    def line_ends(self) -> str:
+        """A sentence about files that differ in their line ends only; empty if there are none."""
+        if not self.only_line_ends:
+            return ""
+        files = plural(len(self.only_line_ends), "file")
+        return (
+            f"{files} differ in line ends alone (CRLF), as git on Windows and editors write them:"
+            " put the line `* text=auto eol=lf` into .gitattributes, and run `gitops-dsf render`"
+        )
+
 
 def compare(tree: RenderedTree, rendered: Path) -> Changes:
     """Compares a tree with the directory. Raises RepositoryError when it cannot be read."""
@@ -75,12 +89,15 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         added: list[str] = []
         changed: list[str] = []
         blocked: list[str] = []
+        only_line_ends: list[str] = []
         for path, parts in tree.files.items():
             if folder is None or path not in present:
                 added.append(path)
             elif not _same(folder, path, present[path], parts):
                 ours = path in owned or path == INVENTORY or _is_ours(folder, path, present[path])
                 (changed if ours else blocked).append(path)
+                if ours and _differs_in_line_ends(folder, path, present[path], parts):
+                    only_line_ends.append(path)
     except NotADirectoryError as error:
         raise RepositoryError(f"{rendered} is a file; name the folder that the tree goes into") from error
     except OSError as error:
@@ -97,6 +114,7 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         foreign=tuple(foreign),
         unwanted=unwanted(((path, present[path] is not None) for path in foreign), ()),
         blocked=tuple(blocked),
+        only_line_ends=frozenset(only_line_ends),
         owned=owned,
         leftovers=leftovers,
         works_before=len(works),
@@ -130,6 +148,15 @@ def _same(folder: SafeFolder, path: str, present: int | None, parts: tuple[bytes
     if present != size:
         return False
     return folder.read(path, limit=size) == b"".join(parts)
+
+
+def _differs_in_line_ends(
+    folder: SafeFolder, path: str, present: int | None, parts: tuple[bytes, ...]
+) -> bool:
+    rendered = b"".join(parts)
+    size = len(rendered) + rendered.count(b"\n")
+    # What a value renders may end in CRLF already, so the whole text is compared.
+    return present == size and folder.read(path, limit=size) == rendered.replace(b"\n", b"\r\n")
 
 
 def _is_ours(folder: SafeFolder, path: str, size: int | None) -> bool:

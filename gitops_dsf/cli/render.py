@@ -89,14 +89,17 @@ def _check(changes: Changes, out: Path) -> int:
         ("left over", changes.removed),
     ):
         for path in paths:
-            print(printable(f"{word}: {out / path}"))
+            if path not in changes.only_line_ends:
+                print(printable(f"{word}: {out / path}"))
     if changes.unwanted:
         print(
             f"{printable(out)} holds files that no source renders to, and Argo CD would apply them:"
             " remove them",
             file=sys.stderr,
         )
-    if not changes.is_clean or changes.blocked:
+    if changes.line_ends:
+        print(printable(f"{out}: {changes.line_ends}"), file=sys.stderr)
+    if changes.blocked or set(changes.stale) - changes.only_line_ends:
         print(f"{printable(out)} is not what the sources render to: run `gitops-dsf render`", file=sys.stderr)
     return int(bool(changes.unwanted or changes.blocked) or not changes.is_clean)
 
@@ -131,6 +134,8 @@ def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: boo
     else:
         counts = f"{len(changes.added)} added, {len(changes.changed)} changed, {len(changes.removed)} removed"
         print(printable(f"{out}: {len(tree.files)} files; {counts}"))
+    if changes.line_ends:
+        print(printable(f"{out}: {changes.line_ends}"), file=sys.stderr)
     bootstrap = out / BOOTSTRAP
     if changes.owned and any(path.startswith(f"{BOOTSTRAP}/") for path in changes.stale):
         text = (

@@ -94,6 +94,7 @@ MANY_LABELS = _error("DSF032", "more labels than an object of Kubernetes should 
 ABSENT = _error("DSF035", "file that git has and that is not here")
 GIT_UNASKED = _warning("DSF036", "git that cannot be asked")
 CHANGED_BY_GIT = _error("DSF037", "file of which git has another content")
+TEMPLATE = _error("DSF038", "template that is not rendered")
 
 DUPLICATE_SCORE = _error("DSF101", "score name used twice")
 SANITISED_CLASH = _error("DSF102", "score names that become equal as object names")

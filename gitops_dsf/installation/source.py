@@ -72,7 +72,10 @@ def read_source(directory: Path, *, url: str | None = None) -> "tuple[Source | N
         return None, rendered.diagnostics
     out = directory / RENDERED
     in_folder = plan.resolved.repository.spec.output.mode == "Directory"
-    if in_folder and not compare(tree, out).is_clean:
+    before = compare(tree, out) if in_folder else None
+    if before is not None and before.only_line_ends and set(before.stale) == before.only_line_ends:
+        raise RepositoryError(f"{out}: {before.line_ends}, commit and push")
+    if before is not None and not before.is_clean:
         raise RepositoryError(
             f"{out} is not what the sources render to, and Argo CD applies it from git: run `gitops-dsf"
             " render`, commit and push"

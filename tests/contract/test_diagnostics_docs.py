@@ -35,6 +35,7 @@ PLACES = {
     "DSF035": "clusters/prod.yaml:1:1",
     "DSF036": "gitops-dsf.yaml:1:1",
     "DSF037": "clusters/prod.yaml:1:1",
+    "DSF038": "apps/web.yaml:4:9",
     "DSF153": "gitops-dsf.yaml:4:9",
     "DSF175": "gitops-dsf.yaml:7:10",
     "DSF176": "scorers/cpu.yaml:19:11",

@@ -15,7 +15,7 @@ from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.diagnostics.listed import MOST_OF_DOCUMENT, Listed
 from gitops_dsf.repository.load.document import AmbiguousValue, Document, compose, forbidden, line_and_column
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
-from gitops_dsf.repository.load.syntax_error import explain
+from gitops_dsf.repository.load.syntax_error import TEMPLATE, explain
 from gitops_dsf.wording import shortened
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -54,7 +54,7 @@ def parse(*, file: str, text: str) -> Parsed:
         found, mistakes = _part(file=file, text=part, first_line=first_line)
         documents += found
         listed.add(mistakes)
-        broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id} for item in mistakes)
+        broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id, codes.TEMPLATE.id} for item in mistakes)
         if broken >= MOST_BROKEN:
             message = f"more than {broken} broken documents; the rest of the file is not read"
             listed.add([codes.SYNTAX.at(position, message)])
@@ -123,9 +123,11 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
                 ambiguous=tuple(constructor.ambiguous),
             )
             documents.append(document)
+    except _TemplateError as error:
+        return [], [codes.TEMPLATE.at(error.position, *TEMPLATE)]
     except YAMLError as error:
         found = explain(error if isinstance(error, MarkedYAMLError) else str(error), text)
-        code = codes.TAB if found.tab else codes.SYNTAX
+        code = codes.TEMPLATE if found.template else codes.TAB if found.tab else codes.SYNTAX
         diagnostics.append(code.at(place(found.line, found.column), found.message, found.hint))
     return documents, diagnostics
 
@@ -140,6 +142,22 @@ def _name_mark(root: Node) -> tuple[int, int] | None:
 
 
 _STRING_TAG = "tag:yaml.org,2002:str"
+
+
+class _TemplateError(Exception):
+    """`{{ ... }}` in the place of a value, which YAML reads as a mapping that is the key of a mapping."""
+
+    def __init__(self, position: Position) -> None:
+        super().__init__(position)
+        self.position = position
+
+
+def _are_adjacent(outer: Node, inner: Node) -> bool:
+    """Whether the brace of the inner mapping follows that of the outer one, as in {{."""
+    return (inner.start_mark.line, inner.start_mark.column) == (
+        outer.start_mark.line,
+        outer.start_mark.column + 1,
+    )
 
 
 class Constructor:
@@ -184,6 +202,8 @@ class Constructor:
         result: dict[str, Any] = {}
         first: dict[str, Node] = {}
         for key, value in node.value:
+            if isinstance(key, MappingNode) and _are_adjacent(node, key):
+                raise _TemplateError(self._at(node))
             name = self._key(key)
             if name is None:
                 self.construct(value)

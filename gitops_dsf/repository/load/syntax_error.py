@@ -1,7 +1,7 @@
 """Explains libyaml's error messages to people who write YAML."""
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import yaml
 from yaml import MarkedYAMLError, ScalarToken, YAMLError
@@ -17,8 +17,15 @@ class SyntaxMistake(NamedTuple):
     message: str
     hint: str = ""
     tab: bool = False
+    template: bool = False
 
 
+TEMPLATE: Final = (
+    "this is a line of a template, and files are read as they are",
+    "commit what it renders to, as `helm template` prints it; quote values that are meant to begin with {{",
+)
+_TEMPLATE_LINE = re.compile(r"\s*(?:- +)*(?:[\w./-]+:\s+)?(?=\{\{)")
+"""The start of a line whose value, or which as a whole, is an action of a Go template."""
 _WITHOUT_COLON = (
     "a field name without `:`",
     "write `name: value`, or indent the line to continue the value above",
@@ -65,7 +72,12 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     if "\t" in _leading_blank(here) and re.search("token|indentation|tab", problem):
         message = "a tab in the indentation; YAML allows spaces only"
         return SyntaxMistake(line, here.index("\t"), message, "use spaces", tab=True)
-    found = _open_quote(error, text, lines) or _no_break_space(lines, line) or _inner_quote(lines, line)
+    found = (
+        _template_action(error, lines)
+        or _open_quote(error, text, lines)
+        or _no_break_space(lines, line)
+        or _inner_quote(lines, line)
+    )
     if found is not None:
         return found
     words = next((words for part, words in _WORDS.items() if part in problem), None)
@@ -93,6 +105,15 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     if "unexpected end of stream" in problem or ("expected ',' or" in problem and outside):
         return begun._replace(message="the bracket or quote that opens here is never closed")
     return mistake
+
+
+def _template_action(error: MarkedYAMLError, lines: list[str]) -> SyntaxMistake | None:
+    """A line of a Go template, such as those of Helm charts."""
+    for mark in (error.context_mark, error.problem_mark):
+        action = None if mark is None else _TEMPLATE_LINE.match(lines[min(mark.line, len(lines) - 1)])
+        if mark is not None and action is not None:
+            return SyntaxMistake(mark.line, action.end(), *TEMPLATE, template=True)
+    return None
 
 
 def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMistake | None:

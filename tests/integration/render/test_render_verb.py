@@ -69,6 +69,28 @@ class TestCheck:
         }
         assert content(rendered) == before
 
+    def test_line_ends_of_windows_are_one_sentence(self, fleet: Path) -> None:
+        render(cwd=fleet)
+        rendered = content(fleet / "rendered")
+        for name, text in rendered.items():
+            (fleet / "rendered" / name).write_bytes(text.replace(b"\n", b"\r\n"))
+        done = render("--check", cwd=fleet)
+        said = (
+            f"rendered: {len(rendered)} files differ in line ends alone (CRLF), as git on Windows and editors"
+            " write them: put the line `* text=auto eol=lf` into .gitattributes, and run `gitops-dsf render`"
+        )
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.splitlines()[-1] == said
+        # What differs otherwise is named beside it.
+        (fleet / "rendered/delivery/placement.guestbook.yaml").write_bytes(b"# edited\r\n")
+        mixed = render("--check", cwd=fleet)
+        assert mixed.stdout == "stale: rendered/delivery/placement.guestbook.yaml\n"
+        assert f"{len(rendered) - 1} files differ in line ends alone" in mixed.stderr
+        assert mixed.stderr.endswith("is not what the sources render to: run `gitops-dsf render`\n")
+        assert "line ends alone" in render(cwd=fleet).stderr
+        assert content(fleet / "rendered") == rendered
+        assert render("--check", cwd=fleet).stderr == done.stderr.removesuffix(f"{said}\n"), "all is well"
+
 
 class TestBootstrap:
     """rendered/argocd, which people apply."""
