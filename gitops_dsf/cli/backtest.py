@@ -21,7 +21,7 @@ from gitops_dsf.cli.log import journal_files, since_month, span
 from gitops_dsf.cli.terminal import Step, json_text, progress, table
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.metadata import timestamp_of
-from gitops_dsf.hub.urls import origin
+from gitops_dsf.hub.urls import is_store_page, origin, store_of_page
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.repository.git import RevisionError
@@ -314,6 +314,14 @@ def _check_store(url: str | None) -> None:
             "--prometheus is no http or https URL with a valid port; write a URL such as"
             " https://prometheus.example.com"
         )
+    if url is not None and is_store_page(url):
+        from dsf_runtime.calls import display
+
+        base = (
+            display(store_of_page(url))
+            or "the URL of the metric store, such as https://prometheus.example.com"
+        )
+        raise UsageError(f"--prometheus {display(url)} is a page for people, and no API; write {base}")
 
 
 def _formatted(results: tuple[Result, ...], notes: list[str], style: str) -> str:

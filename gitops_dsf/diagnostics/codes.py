@@ -160,6 +160,7 @@ LOWEST_SCORE = _notice("DSF193", "lowest score that equals a missing one")
 IMAGE_VERSION = _notice("DSF194", "image of another version")
 PERCENT = _notice("DSF195", "percent on a scale that ends at 1")
 BAD_PARAMETER = _error("DSF196", "URL parameter that a source cannot have")
+NO_API = _warning("DSF197", "URL at which no API answers")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

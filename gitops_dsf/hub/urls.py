@@ -8,8 +8,9 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from gitops_dsf.hub.glob import matches
 
-QUERY_PATH: Final = "/api/v1/query_range"
-INSTANT_PATH: Final = "/api/v1/query"
+API_PATH: Final = "/api/v1"
+QUERY_PATH: Final = f"{API_PATH}/query_range"
+INSTANT_PATH: Final = f"{API_PATH}/query"
 SCORING_PATH: Final = "/scoring"
 RECEIVER_PORT: Final = 9090
 RECEIVER_ORIGIN: Final = f"http://127.0.0.1:{RECEIVER_PORT}"
@@ -45,9 +46,64 @@ def _parts(url: str) -> SplitResult:
         return urlsplit("")
 
 
+def is_query_api(path: str) -> bool:
+    """Whether a path is that of a query API of Prometheus, whatever is before it. Other paths are those below
+    which the API is, such as /select/0/prometheus.
+    """
+    return path.rstrip("/").endswith(("/query", "/query_range"))
+
+
+def query_api_below(path: str, *, of_instant: bool) -> str:
+    """The path of a query API below a base path, which may have /api/v1 already."""
+    whole = INSTANT_PATH if of_instant else QUERY_PATH
+    return whole.removeprefix(API_PATH) if path.rstrip("/").endswith(API_PATH) else whole
+
+
 def instant(url: str) -> str:
     """The URL, or path, of the instant query beside a range query. Others stay as they are."""
-    return url.removesuffix("_range") if url.endswith("/query_range") else url
+    bare = url.rstrip("/")
+    return bare.removesuffix("_range") if bare.endswith("/query_range") else url
+
+
+def ranged(url: str) -> str:
+    """The URL of the range query of a store: of its base URL, or of one of its query APIs."""
+    parts = _parts(url)
+    path = parts.path.rstrip("/")
+    if not is_query_api(path):
+        path += query_api_below(path, of_instant=False)
+    elif not path.endswith("_range"):
+        path += "_range"
+    return parts._replace(path=path).geturl()
+
+
+_PAGES: Final = re.compile(
+    r"(?P<base>.*?)(?:/classic)?/(?P<page>graph|targets|alerts|vmui|explore|d/[^/]+(?:/[^/]+)?)"
+)
+"""Of Prometheus and Thanos (graph, targets, alerts), VictoriaMetrics (vmui) and Grafana (explore, d)."""
+_TENANT: Final = re.compile(r".*/select/[0-9]+(?::[0-9]+)?")
+"""Where a tenant of a VictoriaMetrics cluster is. Its vmui is there, and its query API below prometheus."""
+_EXPRESSION: Final = "g0.expr="
+"""In the query or fragment of a page, not of an API: the first graph's expression."""
+
+
+def is_store_page(url: str) -> bool:
+    """Whether a URL is a page of a metric store or of Grafana, as a browser's address bar has it."""
+    parts = _parts(url)
+    shown = _EXPRESSION in parts.query or _EXPRESSION in parts.fragment
+    return shown or _PAGES.fullmatch(parts.path.rstrip("/")) is not None
+
+
+def store_of_page(url: str) -> str:
+    """The base URL of the store whose page this is; empty if the page is Grafana's."""
+    parts = _parts(url)
+    path = parts.path.rstrip("/")
+    found = _PAGES.fullmatch(path)
+    base = found["base"] if found is not None else path.removesuffix("/query")
+    if found is not None and found["page"].startswith(("explore", "d/")):
+        return ""
+    if _TENANT.fullmatch(base):
+        base += "/prometheus"
+    return parts._replace(path=base, query="", fragment="").geturl()
 
 
 def rooted(path: str) -> str:

@@ -16,6 +16,7 @@ from dsf_wire.constants import MAX_POINTS
 from dsf_wire.prometheus import Request
 from dsf_wire.retryafter import retry_after
 from gitops_dsf import __version__
+from gitops_dsf.hub.urls import ranged
 from gitops_dsf.metricstore.answer import Answer, StoreError, TooMuchError, is_too_much, read
 
 FIRST_PAGE: Final = 500
@@ -59,8 +60,10 @@ class MetricStore:
         headers: dict[str, str] | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """`token` gives the bearer token of each request, empty for none. It may raise StoreError."""
-        self._url = f"{url.rstrip('/')}/api/v1/query_range"
+        """`url` is the base URL of the store, or that of its query API. `token` gives the bearer token of
+        each request, empty for none. It may raise StoreError.
+        """
+        self._url = ranged(url)
         self._read = 0
         self._posts = True
         """Whether the store, or a proxy before it, accepts POST as far as is known."""

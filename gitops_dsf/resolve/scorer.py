@@ -17,15 +17,15 @@ from dsf_wire.scorename import sanitise
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.hub.urls import (
-    INSTANT_PATH,
-    QUERY_PATH,
     RECEIVER_ORIGIN,
     SCORING_PATH,
     has_path,
     instant,
+    is_query_api,
     join,
     origin,
     path_of,
+    query_api_below,
     rooted,
 )
 from gitops_dsf.repository.load import Document, Path
@@ -184,15 +184,17 @@ class EffectiveScorer:
 
     @cached_property
     def source_path(self) -> str:
-        """The path with a leading slash; the default if the host URL has no path. For a scorer by query the
-        path of the instant query. As written if the source is no Prometheus.
+        """The written path with a leading slash, else that of the query API below the host URL; empty if the
+        host URL is one of the query API. For a scorer by query the path of the instant query. As written if
+        the source is no Prometheus.
         """
         if self.source_type != "Prometheus":
             return self.spec.source.path
-        written = rooted(self.spec.source.path)
-        if self.spec.scored_by_query:
-            return instant(written) or ("" if has_path(self.source_origin) else INSTANT_PATH)
-        return written or ("" if has_path(self.source_origin) else QUERY_PATH)
+        written, by_query = rooted(self.spec.source.path), self.spec.scored_by_query
+        if written:
+            return instant(written) if by_query else written
+        base = path_of(self.source_origin)
+        return "" if is_query_api(base) else query_api_below(base, of_instant=by_query)
 
     @cached_property
     def source_endpoint(self) -> str:

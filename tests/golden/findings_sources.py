@@ -344,6 +344,43 @@ def _parameters() -> Iterator[tuple[str, Documents]]:
     )
 
 
+def _urls_of_pages() -> Iterator[tuple[str, Documents]]:
+    """URLs that people copy from the address bar of a browser, and others that look like them."""
+    for url in listed("""
+        http://prom:9090/graph | http://prom:9090/graph/ | https://p.example.com/prom/classic/graph
+        http://prom:9090/graph?g0.expr=up&g0.tab=0 | http://prom:9090/query?g0.expr=up | http://prom:9090/graph#x
+        http://vm:8428/vmui | http://vm:8481/select/0/vmui/ | http://vm:8481/select/0/prometheus/vmui
+        http://vm:8428/vmui/#/?g0.expr=up | http://vm:8428/prometheus/vmui
+        https://grafana.example.com/explore | https://grafana.example.com/explore?left=x
+        https://grafana.example.com/d/abc/nodes | http://prom:9090/targets | http://prom:9090/alerts
+        http://prom:9090/query | http://prom:9090/graphs | https://gw.example.com/graph/prometheus
+        https://gw.example.com/explore/api/v1/query_range | http://vm:8481/select/0/prometheus | http://prom:9090/metrics
+    """):
+        yield case(f"a source at {url}", scorers=QUERY.replace("'http://prom.svc'", f"'{url}'"))
+    for url in ("http://prom:9090/graph", "http://vm:8481/select/0/vmui/"):
+        yield case(f"a MetricSource at the page {url}", config=variants(f"host: '{url}'"), scorers=USES)
+    for url in listed("""
+        http://api.svc:8000/docs | http://api.svc:8000/config | http://api.svc:8000/healthz | http://api.svc:8000/redoc
+        http://api.svc:8000/scoring | http://api.svc:8000/apis/docs-scorer
+    """):
+        yield case(
+            f"a scoring API at {url}", scorers=SCORER.replace("scoring: {", f"scoring: {{host: '{url}', ")
+        )
+    for path in listed("""
+        /select/0/prometheus | /graph | /vmui | /api/v1/query_range | /api/v1/query/ | /instant | /api/v1
+    """):
+        for dialect in ("PromQL", "Other"):
+            yield case(
+                f"a source with the path {path} and {dialect}",
+                scorers=QUERY.replace("params: {query", f"path: {path}, dialect: {dialect}, params: {{query"),
+            )
+    yield case(
+        "a MetricSource with a base path",
+        config=variants("host: 'http://vm:8481', path: select/0/prometheus"),
+        scorers=USES,
+    )
+
+
 def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
     """One finding beside a mistake that makes it uncertain, or not."""
     empty = {"clusters": SET}

@@ -99,9 +99,11 @@ class MetricSourceVariant(Ruled):
     OpenTelemetry for the receiver beside the agent, which collectors of the cluster push to.
     """
     host: str = ""
-    """URL of the metric source as these clusters see it."""
+    """URL of the metric source as these clusters see it: the base URL, or that of its query API."""
     path: str = ""
-    """Path of the query API; /api/v1/query_range when the host carries no path."""
+    """Path of the query API, taken as it is. When it is absent, /api/v1/query_range below the path of host,
+    unless that ends in /query or /query_range.
+    """
     parameters: UrlParameters | None = None
     """URL parameters that are sent with every query, such as namespace or partial_response."""
     on_partial: OnPartial | None = None

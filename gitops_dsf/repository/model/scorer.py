@@ -175,10 +175,14 @@ class Source(Authored):
     scoring APIs that need no metrics.
     """
     host: str = ""
-    """URL of the metric source as the spoke sees it; by default the origin of configURL."""
+    """URL of the metric source as the spoke sees it: the base URL, such as
+    http://vmselect.monitoring.svc:8481/select/0/prometheus, or that of its query API. By default the origin
+    of configURL.
+    """
     path: str = ""
-    """Path of the query API; /api/v1/query_range when the host carries no path. With scoring.type Query the
-    agent asks the instant query beside it, /api/v1/query.
+    """Path of the query API, taken as it is. When it is absent, /api/v1/query_range below the path of host,
+    unless that ends in /query or /query_range. With scoring.type Query the agent asks the instant query
+    beside it, /api/v1/query.
     """
     params: SourceParams = SourceParams()
     """The query, and its period."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
@@ -18,6 +19,13 @@ from gitops_dsf.hub.urls import (
     host_of,
     is_in_cluster,
     is_local,
+    is_query_api,
+    is_store_page,
+    origin,
+    path_of,
+    query_api_below,
+    rooted,
+    store_of_page,
 )
 from gitops_dsf.repository.load import Path, texts_in
 from gitops_dsf.repository.model.mistake import dotted
@@ -25,6 +33,7 @@ from gitops_dsf.resolve.application_templates import ACTION, sources
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.credentials import token_servers
 from gitops_dsf.resolve.rules.metric_sources import parameters_of
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 
 _NAME = re.compile(
@@ -211,6 +220,57 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
             yield codes.LOCAL_HOST.at(position(), message, hint)
 
 
+_PAGES_OF_AN_API: Final = frozenset({"config", "docs", "healthz", "openapi.json", "redoc"})
+"""Paths of a scoring API that answer GET: those of its contract, and of FastAPI's documentation."""
+_STORE: Final = "write the URL of the metric store, such as http://prometheus.monitoring.svc:9090"
+
+
+def hosts_are_apis(context: Context) -> Iterator[Diagnostic]:
+    """People copy the URL of a page from their browser, or write a base path where the path of an API is."""
+    for scorer in context.each_variant:
+        source, host = scorer.spec.source, scorer.spec.scoring.host
+        if scorer.source_type == "Prometheus" and not scorer.is_pushed:
+            yield from _query_path(scorer) if source.path else _store_page(scorer)
+        if not scorer.spec.scoring.path and path_of(host).rstrip("/").rpartition("/")[2] in _PAGES_OF_AN_API:
+            message = (
+                f"{host} is a page of the scoring API that answers GET, and scores are asked for by POST"
+            )
+            hint = f"write host: {origin(host)}, and path if the API scores elsewhere than at {SCORING_PATH}"
+            yield codes.NO_API.at(scorer.at("scoring.host"), message, hint)
+
+
+def _store_page(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
+    """Another rule reports a page whose URL has a query or a fragment, as a mistake of the URL."""
+    url = scorer.spec.source.host
+    parts = _split(url)
+    if parts is None or parts.query or parts.fragment or not is_store_page(url):
+        return
+    base = store_of_page(url)
+    is_exact = base and not scorer.is_locked("source.host")
+    message = f"{url} is a page for people, and no query API is below it"
+    yield codes.NO_API.at(
+        scorer.at("source.host"),
+        message,
+        f"write host: {base}" if base else _STORE,
+        edits=(Edit(scorer.place("source.host")[1], value=base),) if is_exact else (),
+    )
+
+
+def _query_path(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
+    """A written path is taken as it is, so that an adapter, such as one for another language, can have any.
+    Another rule reports what is no path.
+    """
+    path = rooted(scorer.spec.source.path)
+    if is_query_api(path) or scorer.spec.source.dialect == "Other" or not _is_path(path):
+        return
+    base = store_of_page(path) if is_store_page(path) else path.rstrip("/")
+    right = base + query_api_below(base, of_instant=scorer.spec.scored_by_query)
+    message = f"{path} ends neither in /query nor in /query_range, and the agent asks it as it is"
+    locked = scorer.is_locked("source.path")
+    hint = f"let /config of the scoring API say source.path: {right}" if locked else f"write path: {right}"
+    yield codes.NO_API.at(scorer.at("source.path"), message, hint)
+
+
 def _endpoint(
     url: str, position: Callable[[], Position], name: str, *, query_allowed: bool
 ) -> Iterator[Diagnostic]:
@@ -232,11 +292,19 @@ def _endpoint(
         yield _credentials(name, position(), hint)
     if not query_allowed and (parts.query or parts.fragment):
         message = f"{name}: a host URL has no query or fragment"
-        yield codes.BAD_URL.at(position(), message, "write scheme, host, port and at most a path")
+        hint = "write scheme, host, port and at most a path"
+        if is_store_page(url):
+            message = f"{message}, and {url} is a page for people"
+            hint = f"write host: {base}" if (base := store_of_page(url)) else _STORE
+        yield codes.BAD_URL.at(position(), message, hint)
+
+
+def _is_path(path: str) -> bool:
+    return not ("?" in path or "#" in path or _BLANK & set(path))
 
 
 def _path(path: str, position: Callable[[], Position], name: str, example: str) -> Iterator[Diagnostic]:
-    if "?" in path or "#" in path or _BLANK & set(path):
+    if not _is_path(path):
         message = f"{name}: {path} is not a path"
         yield codes.BAD_URL.at(position(), message, f"write it without query and fragment, such as {example}")
 

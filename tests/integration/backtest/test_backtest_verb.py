@@ -513,6 +513,22 @@ def test_a_store_without_an_answer_is_told(fleet: Path, answer: bytes, status: i
     assert told in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://prom:9090/graph?g0.expr=secret", "--prometheus http://prom:9090/graph is a page for people"),
+        ("http://prom:9090/graph?g0.expr=secret", "write http://prom:9090\n"),
+        ("http://vm:8481/select/0/vmui/", "write http://vm:8481/select/0/prometheus\n"),
+        ("https://g.example.com/explore", "write the URL of the metric store"),
+    ],
+)
+def test_a_page_for_people_is_no_store(fleet: Path, url: str, told: str) -> None:
+    done = gitops_dsf("backtest", fleet, "--prometheus", url, *SPAN)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "secret" not in done.stderr
+
+
 def test_a_store_that_is_not_there_is_told(fleet: Path) -> None:
     done = gitops_dsf("backtest", fleet, "--prometheus", "http://127.0.0.1:1", *SPAN)
     assert done.returncode == 1

@@ -93,6 +93,24 @@ async def test_a_store_behind_a_proxy_that_takes_no_post_is_asked_with_get(query
     assert [seen.method for seen in store.seen].count("POST") == (query == LONG), "POST is not tried again"
 
 
+@pytest.mark.parametrize(
+    ("base", "path"),
+    [
+        ("/", "/api/v1/query_range"),
+        ("/select/0/prometheus/", "/select/0/prometheus/api/v1/query_range"),
+        ("/api/v1", "/api/v1/query_range"),
+        ("/prom/api/v1/query_range", "/prom/api/v1/query_range"),
+        ("/prom/api/v1/query/", "/prom/api/v1/query_range"),
+    ],
+)
+async def test_the_url_of_a_store_is_its_base_or_that_of_its_query_api(base: str, path: str) -> None:
+    async with HttpFake(_good) as store:
+        assert await _samples(f"{store.url}{base}") == [7] * 100
+        assert await _samples(f"{store.url}{base}?tenant=a") == [7] * 100
+    assert [seen.path for seen in store.seen] == [path, path]
+    assert [seen.query.get("tenant") for seen in store.seen] == [None, "a"]
+
+
 async def test_a_long_query_is_posted() -> None:
     """Proxies refuse long URLs."""
     async with HttpFake(_good) as store:

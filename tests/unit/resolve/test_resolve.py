@@ -38,6 +38,9 @@ def below(spec: str, text: str = BARE) -> str:
     return text.replace("  scoring:", f"  {spec}\n  scoring:")
 
 
+VM = "http://vm:8481/select/0/prometheus"
+
+
 def lock(config: str) -> str:
     return LOCK.replace("config: {}", f"config: {{{config}}}")
 
@@ -67,6 +70,14 @@ def test_a_query_is_all_that_a_scorer_without_a_scoring_api_needs() -> None:
         (asking("up"), "host: 'http://p:1/'", "http://p:1/api/v1/query_range"),
         (asking("up"), "host: http://t/a/api/v1/query_range", "http://t/a/api/v1/query_range"),
         (asking("up"), "host: http://t/a/, path: /api/v1/query", "http://t/a/api/v1/query"),
+        (asking("up"), "host: http://vm:8481/select/0/prometheus", f"{VM}/api/v1/query_range"),
+        (asking("up"), "host: http://vm:8481/select/0/prometheus/", f"{VM}/api/v1/query_range"),
+        (asking("up"), "host: http://p:1/api/v1", "http://p:1/api/v1/query_range"),
+        (asking("up"), "host: http://p:1/api/v1/query/", "http://p:1/api/v1/query/"),
+        (asking("up"), "host: http://p:1/odd, path: /adapter", "http://p:1/odd/adapter"),
+        (BY_QUERY, "host: http://vm:8481/select/0/prometheus", f"{VM}/api/v1/query"),
+        (BY_QUERY, "host: http://vm:8481/select/0/prometheus/api/v1/", f"{VM}/api/v1/query"),
+        (BY_QUERY, "host: http://p:1/api/v1/query_range/", "http://p:1/api/v1/query"),
         (BY_QUERY, "host: http://p:1", "http://p:1/api/v1/query"),
         (BY_QUERY, "host: http://p:1, path: /api/v1/query_range", "http://p:1/api/v1/query"),
         (BY_QUERY, "host: http://p:1, path: prom/api/v1/query_range", "http://p:1/prom/api/v1/query"),
