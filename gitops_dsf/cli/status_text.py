@@ -9,6 +9,7 @@ from gitops_dsf.hub.points import points_text
 from gitops_dsf.hub.scores import State
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Overview
+from gitops_dsf.views.status.clusters import ClusterView
 from gitops_dsf.views.status.placements import ApplicationView, Copy, DecisionFlip, PlacementView, Standing
 from gitops_dsf.views.status.queue import FailoverView, QueueView, draining_text, waiting_text
 from gitops_dsf.views.status.scores import Cell, ScorerView
@@ -36,6 +37,10 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     )
     yield from (f"not known: {item}" for item in view.inputs.holes)
     yield ""
+    if view.clusters:
+        yield "Clusters"
+        yield from _clusters(view.clusters, everything=everything)
+        yield ""
     yield "Scorers"
     yield from _scorers(view.scorers, everything=everything)
     if any(item.shown for item in view.scorers):
@@ -51,6 +56,30 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     if view.refuges:
         yield from ("", "Refuges")
         yield from _refuges(view.refuges, everything=everything)
+
+
+def _clusters(views: Sequence[ClusterView], *, everything: bool) -> Iterator[str]:
+    """Those with a problem, and how many others there are."""
+    shown = [item for item in views if everything or len(views) == 1 or not item.calm]
+    listed = shown if everything else shown[:ROWS]
+    yield from (f"  {item.cluster}: {_cluster(item)}" for item in listed)
+    if len(listed) < len(shown):
+        yield f"  and {len(shown) - len(listed)} more such clusters; --cluster or --all shows them"
+    calm = len(views) - len(shown)
+    if calm:
+        others = "other cluster" if shown else "cluster"
+        yield f"  {plural(calm, others)} in order"
+
+
+def _cluster(item: ClusterView) -> str:
+    states = {True: "available", False: "OCM does not reach it", None: "OCM has not said whether it is there"}
+    since = f" since {item.since}" if item.since and item.reachable is False else ""
+    parts = [f"{states[item.reachable]}{since}"]
+    if item.deleting:
+        parts.append("it is being deleted")
+    if item.taints:
+        parts.append(f"taints {', '.join(item.taints)}")
+    return "; ".join(parts)
 
 
 def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
@@ -266,11 +295,23 @@ def _standing(item: ApplicationView) -> str:
         return "nowhere, and decided for nowhere"
     clusters = names_text([copy.cluster for copy in item.copies])
     is_running = all(copy.standing is Standing.RUNNING for copy in item.copies)
-    return f"running on {clusters}" if is_running else "moving"
+    if is_running:
+        return f"running on {clusters}"
+    return "moving" if item.cause is None else f"moving, {item.cause}"
 
 
 def _copy(copy: Copy, item: ApplicationView) -> str:
     if copy.standing is Standing.WAITING:
+        if copy.wait is not None:
+            wait = copy.wait
+            return f"waiting, no longer decided; {wait.message} ({wait.reason} since {wait.since})"
+        new = [other for other in item.copies if other.standing in {Standing.RUNNING, Standing.STARTING}]
+        are_ready = new and all((other.health, other.sync) == ("Healthy", "Synced") for other in new)
+        if item.strategy == "MakeBeforeBreak" and are_ready:
+            return (
+                "waiting, no longer decided; the new copies are Healthy and Synced, and the reconciler has"
+                " not told why it stays"
+            )
         why = {
             "MakeBeforeBreak": "stays until the new copies are Healthy and Synced",
             "Keep": "stays, because the strategy is Keep",

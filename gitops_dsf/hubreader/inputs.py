@@ -20,14 +20,17 @@ from gitops_dsf.hub.collect import whole as whole_cluster
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import PACE_ANNOTATION
+from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, OwnedScore, Score, other_managers
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask, read_masks
+from gitops_dsf.hub.waits import WaitingCopy, read_waits
 from gitops_dsf.hubreader.hub import Hub, Object, Page, T, as_type
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.views.status.build import Filter, resources_shown
 from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.placements import any_waits
 
 BY_NAME: Final = 20
 """Up to this many names of AddOnPlacementScores are requested one by one."""
@@ -61,26 +64,32 @@ def read_inputs(
     snapshot = _snapshot(hub, parts, scores)
     masks = _configmap(hub, hub_namespace, MASKS_CONFIGMAP, _masks)
     suspended = _configmap(hub, hub_namespace, SUSPENDED_CONFIGMAP, _suspended)
-    # Only fleets with a pace need the right.
-    paced = any(item.metadata.annotation(PACE_ANNOTATION) for item in placements)
-    moves = _configmap(hub, hub_namespace, MOVES_CONFIGMAP, _moves) if paced else ()
     in_argocd = api.APPLICATIONS.within(argocd_namespace)
-    applications = hub.read(in_argocd, read_application, labels=APPLICATION_LABEL)
-    sets = hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set)
+    applications = parts.take(
+        Part.APPLICATIONS, hub.read(in_argocd, read_application, labels=APPLICATION_LABEL)
+    )
+    sets = parts.take(
+        Part.APPLICATION_SETS, hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set)
+    )
+    # Only fleets with a pace, and those in which a copy waits, need the right.
+    paced = any(item.metadata.annotation(PACE_ANNOTATION) for item in placements)
+    asks = paced or any_waits(sets, applications, decided(snapshot.decisions))
+    moves = _configmap(hub, hub_namespace, MOVES_CONFIGMAP, _moves) if asks else ()
     addons = hub.read(api.ADDONS, as_type(objects.ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True)
     now = hub.now()
-    stored = next(iter(parts.take(Part.MOVES, moves)), None)
+    stored, waits = next(iter(parts.take(Part.MOVES, moves)), (None, ()))
     return Inputs(
         snapshot=snapshot,
         now=now,
         scorers=scorers,
         placements=placements,
-        application_sets=parts.take(Part.APPLICATION_SETS, sets),
-        applications=parts.take(Part.APPLICATIONS, applications),
+        application_sets=sets,
+        applications=applications,
         addons={item.cluster: item for item in parts.take(Part.ADDONS, addons)},
         masks=parts.take(Part.MASKS, masks),
         suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
-        moves=None if stored is None else stored.not_after(now.timestamp()),
+        moves=stored.not_after(now.timestamp()) if paced and stored is not None else None,
+        waits=waits,
         foreign=tuple(sorted(scores.foreign)),
         contested=tuple(sorted(scores.contested)),
         unowned=tuple(sorted(scores.unowned)) if Part.SCORERS not in parts.unread else (),
@@ -238,9 +247,9 @@ def _suspended(found: Object | None) -> tuple[str, ...] | str:
         return f"{SUSPENDED_KEY} is not a list of score names: {error}"
 
 
-def _moves(found: Object | None) -> tuple[StoredMoves, ...] | str:
-    """The paced moves; none before the reconciler has written them."""
+def _moves(found: Object | None) -> tuple[tuple[StoredMoves, tuple[WaitingCopy, ...]], ...] | str:
+    """The paced moves, and what copies wait for; none before the reconciler has written them."""
     try:
-        return () if found is None else (read_moves(found.get("data")),)
+        return () if found is None else ((read_moves(found.get("data")), read_waits(found.get("data"))),)
     except MovesError as error:
         return str(error)

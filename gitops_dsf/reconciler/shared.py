@@ -8,6 +8,7 @@ from typing import Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within, monotonic
+from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -68,3 +69,12 @@ class Shared:
         self.scanner = ScoreScanner(view=self.view, now=api.now)
         self.ledger = Ledger()
         """The paced moves, as this leader wrote or read them last."""
+        self.causes: dict[str, MoveCause] = {}
+        """By Placement (namespace/name): why its decision changed last, while this replica led, if there is a
+        journal.
+        """
+
+    def cause_of(self, placement: str) -> MoveCause | None:
+        """Why the decision of a Placement (namespace/name) changed last; None if that is not known."""
+        move = self.ledger.of(placement)
+        return (move.cause if move is not None else None) or self.causes.get(placement)

@@ -167,6 +167,8 @@ class JournalController:
                 at = datetime.fromtimestamp(int(admitted.since), tz=UTC)
                 record = msgspec.structs.replace(record, admitted=at, gain=admitted.gain)
             records.append(record)
+            if record.cause is not None:
+                self._shared.causes[key] = record.cause
             self._say(record)
             LOG.info(
                 "recorded %s of %s: left %s, joined %s",
@@ -221,6 +223,7 @@ class JournalController:
             branch.last = {key: record for key, record in branch.last.items() if key not in gone}
             for key in gone:
                 self._values.pop(key, None)
+                self._shared.causes.pop(key, None)
             self._flapping.forget(gone)
 
     async def _push(self, branch: JournalBranch) -> str:

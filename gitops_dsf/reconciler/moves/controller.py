@@ -35,6 +35,7 @@ from gitops_dsf.reconciler.moves.rules import (
     rank,
     wait,
 )
+from gitops_dsf.reconciler.moves.waits import WaitRecorder
 from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 
 PAUSE_SECONDS: Final = 0.5
@@ -56,14 +57,16 @@ class _NotBefore:
 
 
 class MoveController:
-    """Deletes Applications, asks Argo CD to refresh those that stay, and writes Events."""
+    """Deletes Applications, asks Argo CD to refresh those that stay, and writes Events and one key of the
+    ConfigMap `gitops-dsf-moves`.
+    """
 
     def __init__(self, shared: Shared, *, pause: float = PAUSE_SECONDS) -> None:
         self._view = view = shared.view
         self._decisions, self._clock = shared.tracker.decisions, shared.clock
         self._reach = ReachabilityTracker(clusters=view.clusters, clock=shared.clock, hub_time=shared.api.now)
         self._deleter = CopyDeleter(api=shared.api, argocd_namespace=view.argocd_namespace, reach=self._reach)
-        self._report = MoveReporter(shared)
+        self._report, self._waits = MoveReporter(shared), WaitRecorder(shared)
         self._wake = asyncio.Event()
         self._not_before: dict[str, _NotBefore] = {}
         """By UID of the ApplicationSet. Losing it only means that the hub is asked more often."""
@@ -115,7 +118,10 @@ class MoveController:
                 )
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
+            self._waits.note(item, verdicts)
         self._report.publish(sets, self._clock())
+        self._waits.keep_only(sets)
+        await self._waits.write()
         return self._next - self._clock()
 
     def _state_of(

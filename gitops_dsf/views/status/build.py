@@ -14,6 +14,7 @@ from gitops_dsf.hub.metadata import timestamp
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.views.status.clusters import ClusterView, cluster_views
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.placements import (
     ApplicationView,
@@ -29,6 +30,7 @@ from gitops_dsf.views.status.scores import ScorerStatus, ScorerView, scorer_stat
 @dataclass(frozen=True, kw_only=True)
 class Overview:
     inputs: Inputs
+    clusters: tuple[ClusterView, ...]
     scorers: tuple[ScorerView, ...]
     placements: tuple[PlacementView, ...]
     eligible: Mapping[str, tuple[str, ...]]
@@ -56,6 +58,7 @@ class StatusOutput(Struct):
     """The output of `status`."""
 
     hub: StatusHub
+    clusters: tuple[ClusterView, ...]
     scorers: tuple[ScorerStatus, ...]
     placements: tuple[PlacementView, ...]
     applications: tuple[ApplicationView, ...]
@@ -70,6 +73,7 @@ def document(view: Overview) -> StatusOutput:
         hub=StatusHub(
             snapshot.origin, timestamp(inputs.now), len(snapshot.clusters), snapshot.score_count, unread
         ),
+        clusters=view.clusters,
         scorers=tuple(map(_encoded, view.scorers)),
         placements=view.placements,
         applications=view.applications,
@@ -120,6 +124,7 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
     views = list(placement_views(chosen.placements, inputs, state, cluster=asked.cluster))
     return Overview(
         inputs=inputs,
+        clusters=tuple(cluster_views(inputs, cluster=asked.cluster)),
         scorers=scorer_views(chosen.scorers, inputs, cluster=asked.cluster),
         placements=tuple(view for view, _ in views),
         eligible={view.placement: clusters for view, clusters in views},

@@ -11,6 +11,7 @@ from gitops_dsf.hub.resources import Unread
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask
+from gitops_dsf.hub.waits import WaitingCopy
 from gitops_dsf.pacing.stored import StoredMoves
 
 
@@ -49,6 +50,8 @@ class Inputs:
     """Score names that the reconciler suspended."""
     moves: StoredMoves | None = None
     """Paced moves; None while the hub has no paced Placement, or no move began."""
+    waits: tuple[WaitingCopy, ...] = ()
+    """Why old copies are still there, as the reconciler tells it."""
     foreign: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores that have a scorer's name but were not written by our agent."""
     contested: tuple[tuple[str, str, str], ...] = ()

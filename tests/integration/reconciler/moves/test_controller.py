@@ -9,10 +9,13 @@ from typing import Self
 
 import pytest
 
+from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.waits import WaitingCopy, read_waits
 from gitops_dsf.reconciler.moves import controller
 from gitops_dsf.reconciler.moves.controller import MoveController
 from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
 from tests.integration.reconciler.replica import Replica, read_again, running
+from tests.support.hubobjects import HUB
 from tests.support.objecthub import FixedClaim
 from tests.support.waiting import until
 
@@ -103,6 +106,66 @@ async def test_a_move_from_beginning_to_end(scene: MoveHub) -> None:
         assert scene.hub.events("CopyRemoved") == ["web-a on a is deleted: b is Healthy and Synced"]
         assert leader.metric("decision_changes_total", placement="web") == 1
         assert leader.metric("decision_clusters", placement="web") == 1
+
+
+async def test_the_hub_is_told_why_a_copy_is_still_there(scene: MoveHub) -> None:
+    """Where `status` reads it: the reason of the reconciler, and since when, over several leaders."""
+    scene.available("a", "Unknown")
+    scene.moved()
+    async with Leader(scene) as leader:
+        leader.shared.causes["argocd/web"] = MoveCause("ClusterLost", "OCM does not reach a")
+        await leader.after(DEBOUNCE_SECONDS)
+        assert told(scene) == [], "it may pass in a moment"
+        await leader.after(NEWS_SECONDS)
+        (wait,) = told(scene)
+        assert (wait.application_set, wait.application, wait.cluster) == ("web", "web-a", "a")
+        assert wait.reason == "ClusterUnreachable"
+        assert wait.message == "OCM does not reach a, so its workload could not be deleted now"
+        assert str(wait.cause) == "lost cluster: OCM does not reach a"
+        writes = [word for word in scene.hub.asked if word.startswith("PUT configmaps")]
+        await leader.after(100)
+        await leader.after(100)
+        assert [word for word in scene.hub.asked if word.startswith("PUT configmaps")] == writes
+    await asyncio.sleep(60)
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS + NEWS_SECONDS)
+        await leader.after(NEWS_SECONDS)
+        assert told(scene) == [wait], "the next leader goes on with what was told"
+        scene.available("a")
+        await leader.after(1)
+        await leader.after(HOLD_SECONDS + 1)
+        await leader.after(NEWS_SECONDS)
+        assert scene.copies() == ["web-b"]
+        assert told(scene) == []
+
+
+async def test_a_hub_that_refuses_the_configmap_stops_no_move(scene: MoveHub) -> None:
+    scene.decide("b")
+    scene.copy("a")
+    scene.copy("b", status=PROGRESSING)
+    async with Leader(scene) as leader:
+        scene.hub.refusals["POST configmaps"] = [403] * 20
+        await leader.after(DEBOUNCE_SECONDS)
+        await leader.after(NEWS_SECONDS)
+        await leader.after(NEWS_SECONDS)
+        assert told(scene) == []
+        scene.copy("b")
+        await leader.after(1)
+        assert scene.copies() == ["web-b"]
+
+
+async def test_nothing_is_written_where_no_copy_waits(scene: MoveHub) -> None:
+    scene.copy("a")
+    async with Leader(scene) as leader:
+        await leader.after(100)
+        await leader.after(100)
+    assert not [word for word in scene.hub.asked if "configmaps" in word and not word.startswith("GET")]
+
+
+def told(scene: MoveHub) -> list[WaitingCopy]:
+    """What the ConfigMap tells."""
+    found = scene.hub.get("configmaps", "gitops-dsf-moves", namespace=HUB)
+    return list(read_waits((found or {}).get("data")))
 
 
 async def test_a_new_leader_waits_for_the_decision_and_the_time_out_anew(scene: MoveHub) -> None:

@@ -1,0 +1,49 @@
+"""Clusters: whether OCM reaches them, and the taints that keep applications away."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from gitops_dsf.hub.metadata import timestamp_of
+from gitops_dsf.hub.names import AVAILABLE_CONDITION
+from gitops_dsf.views.status.inputs import Inputs, Part
+
+
+class ClusterView(Struct, frozen=True, kw_only=True):
+    """One ManagedCluster."""
+
+    cluster: str
+    reachable: bool | None
+    """None if OCM has not said yet."""
+    since: str | None
+    """Since when that is so."""
+    deleting: bool
+    taints: tuple[str, ...]
+    """`key:effect`, with the value if there is one."""
+
+    @property
+    def calm(self) -> bool:
+        """Whether there is nothing that people should look at."""
+        return self.reachable is not False and not self.deleting and not self.taints
+
+
+def cluster_views(inputs: Inputs, *, cluster: str | None) -> Iterator[ClusterView]:
+    """All clusters, or the requested one, in order of name; none if they could not be read."""
+    if not inputs.knows(Part.CLUSTERS):
+        return
+    for name, item in sorted(inputs.snapshot.clusters.items()):
+        if cluster not in (None, name):
+            continue
+        available = item.condition(AVAILABLE_CONDITION)
+        reachable = {"True": True, "False": False, "Unknown": False}.get(available.status)
+        since = available.since if reachable is not None else None
+        yield ClusterView(
+            cluster=name,
+            reachable=reachable,
+            since=None if since is None else timestamp_of(since),
+            deleting=item.deleting,
+            taints=tuple(
+                f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+                for taint in item.taints
+            ),
+        )
