@@ -4,7 +4,7 @@ predicates (plugins/predicate) and taints (plugins/tainttoleration).
 A cluster's availability does not matter here; taints represent it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -129,6 +129,35 @@ def _all_true(expressions: Sequence[str], cluster: int, state: HubState) -> bool
         if answer is not True:
             return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An expression that fails on a cluster, which OCM drops without a word."""
+
+    predicate: int
+    expression: int
+    cluster: str
+    reason: str
+
+
+def failures(clusters: Iterable[int], *, placement: Placement, state: HubState) -> Iterator[Failure]:
+    """Where expressions fail, on clusters that no other predicate takes. All expressions must compile."""
+    candidates = frozenset(clusters)
+    dropped = candidates.difference(
+        filter_clusters(tuple(sorted(candidates)), placement=placement, state=state).clusters
+    )
+    for number, written in enumerate(placement.spec.predicates or ()):
+        predicate = predicate_of(written)
+        selected = dropped & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)
+        for cluster in sorted(selected):
+            answers = (state.cel.answer(expression, cluster) for expression in predicate.expressions)
+            # The first expression that is not true decides.
+            place, answer = next(
+                ((at, each) for at, each in enumerate(answers) if each is not True), (0, True)
+            )
+            if isinstance(answer, str):
+                yield Failure(number, place, state.names[cluster], answer)
 
 
 def mismatch(cluster: int, placement: Placement, state: HubState) -> str:

@@ -5,7 +5,6 @@ CEL expressions are checked as OCM's compiler does. The engine is the simulator'
 first expression is checked, because most repositories have none.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -40,7 +39,6 @@ tests/hub/test_unread_fields.py searches the source of the pinned OCM.
 """
 _POLICY: Final[Path] = ("spec", "prioritizerPolicy")
 _GROUPS: Final[Path] = ("spec", "decisionStrategy", "groupStrategy")
-_MAP_ACCESS = re.compile(r"managedCluster\.(?:metadata\.(labels|annotations))\[\s*[\"']([^\"']+)[\"']\s*\]")
 
 
 def placements_work(context: Context) -> Iterator[Diagnostic]:
@@ -173,12 +171,6 @@ def _expression(document: Document, place: Path, text: str) -> Iterator[Diagnost
         message = f"{message}, and does not see that a score has expired"
         hint = "rank by the score with a prioritizer, and use CEL only for its existence"
         yield codes.CEL_PREDICATE.at(document.at(place), message, hint)
-    for match in _MAP_ACCESS.finditer(text):
-        container, key = match[1], match[2]
-        if not re.search(rf"[\"']{re.escape(key)}[\"']\s+in\s+managedCluster\.metadata\.{container}", text):
-            message = f"a cluster without {container}[{key}] is dropped with an error that is not reported"
-            hint = f'guard it: "{key}" in managedCluster.metadata.{container} && ...'
-            yield codes.CEL_PREDICATE.at(document.at(place), message, hint)
 
 
 def _implicit(document: Document) -> Iterator[Diagnostic]:
