@@ -49,6 +49,7 @@ CHECKS: Final = (
     Check("ocm-clusters", ocm.clusters, (Part.CLUSTERS, Part.ADDONS), ours=True),
     Check("upstream", ocm.upstream, ocm.UPSTREAM_NEEDS),
     Check("agents", ocm.agents, (Source.ADDON_STATES,), ours=True),
+    Check("agents-left", ocm.left_behind, (Source.ADDON_STATES, Source.OUR_WORKS), ours=True),
     Check("argocd-version", argocd.version, argocd.WORKLOADS, first=True),
     Check("argocd-policy", argocd.policy, (Source.ARGOCD_PARAMETERS,), first=True),
     Check("argocd-settings", argocd.settings, (Source.ARGOCD_SETTINGS,)),

@@ -4,12 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
+from dsf_wire.constants import ADDON_NAME
 from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.hub.metadata import age_text
+from gitops_dsf.hub.names import WORK_NAME
 from gitops_dsf.hub.points import mean_weight, points_needed
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.render.argocd import BOOTSTRAP
+from gitops_dsf.render.tree import paths
+from gitops_dsf.render.works import WORKS
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.fleet import FleetVersion, Object, hub_state
@@ -41,6 +45,7 @@ def concerns(
     yield from _right_concerns(base, head)
     yield from _receiver_concerns(base, head)
     yield from _bootstrap_concerns(base, head)
+    yield from _agent_concerns(base, head, hub.snapshot)
     yield from _binding_concerns(base, head)
     yield from _fleet_concerns(rescored, head, rescored_percent)
     if hub.snapshot is None:
@@ -145,6 +150,49 @@ def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
             f"rendered/argocd no longer has {names_text(sorted(gone))}, which Argo CD leaves on the hub:"
             " delete it there"
         )
+
+
+def _agent_concerns(
+    base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot | None
+) -> Iterator[str]:
+    """Warns of what stays on clusters that lose their agent, and says what to do.
+
+    OCM writes its ClusterManagementAddOn as the owner of a ManagedClusterAddOn, and Argo CD prunes no object
+    that has an owner (docs/contributing/behaviour.md#owners-of-generated-applications).
+    """
+    if base is None:
+        return
+    lost = {work.cluster for work in base.plan.works} - {work.cluster for work in head.plan.works}
+    # With its ManagedCluster OCM deletes everything of a cluster.
+    present = snapshot.clusters if snapshot is not None else {}
+    names = sorted(lost & present.keys() if present else lost)
+    if not names or not head.resolved.repository.spec.delivers_works:
+        return
+    leave, where, each = "leaves", names[0], ""
+    if len(names) > 1:
+        leave, where, each = "leave", "CLUSTER", " for each of them"
+    yield (
+        f"when {names_text(names)} {leave}, the next sync of Argo CD, by default within 3 minutes after"
+        f" rendered/ is pushed, deletes the ManifestWork {WORK_NAME} and the rights of the agent there, and"
+        f" the scores expire; the ManagedClusterAddOn {ADDON_NAME} and the agent stay, because OCM owns them"
+        f" and Argo CD deletes nothing that has an owner: run kubectl -n {where} delete managedclusteraddon"
+        f" {ADDON_NAME}{each} after the sync; OCM removes the agent when the cluster answers"
+    )
+    files = paths(head.plan)
+    for directory in sorted(_filled(base) - _filled(head)):
+        if f"{directory}/README.md" not in files:
+            continue  # with fewer shards its Application goes, too
+        yield (
+            f"rendered/{directory} would be empty, and Argo CD never syncs to an empty directory by itself:"
+            " what it has there stays on the hub until somebody runs argocd app sync"
+            f" gitops-dsf-{directory} --prune"
+        )
+
+
+def _filled(fleet: FleetVersion) -> frozenset[str]:
+    """The directories of works that have an object."""
+    found = (path.split("/") for path in paths(fleet.plan) if path.startswith(WORKS))
+    return frozenset(directory for directory, name in found if name != "README.md")
 
 
 def _binding_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:

@@ -4,8 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.placements import decision_of
 from tests.integration.preview.gitfleet import (
     SET,
@@ -15,6 +18,7 @@ from tests.integration.preview.gitfleet import (
     cluster,
     save,
     scorer,
+    settings,
     snapshot,
 )
 from tests.support import hubobjects, rendering, yamlfast
@@ -32,6 +36,62 @@ def test_a_cluster_that_leaves_the_inventory(fleet: GitFleet, scores: Path, run:
     assert found["summary"]["clusters"]["left"] == ["eu-1"]
     assert found["summary"]["works"] == {"added": 0, "removed": 1, "changed": 0, "total": 2}
     assert found["scorers"] == [], "the scorer itself is what it was"
+
+
+def without_cluster(fleet: GitFleet, *names: str) -> None:
+    documents = yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text())
+    fleet.write("clusters/fleet.yaml", *(item for item in documents if item["metadata"]["name"] not in names))
+
+
+LEFT = (
+    "when eu-1 leaves, the next sync of Argo CD, by default within 3 minutes after rendered/ is pushed,"
+    " deletes the ManifestWork gitops-dsf-config and the rights of the agent there, and the scores expire;"
+    " the ManagedClusterAddOn gitops-dsf-agent and the agent stay, because OCM owns them and Argo CD deletes"
+    " nothing that has an owner: run kubectl -n eu-1 delete managedclusteraddon gitops-dsf-agent after the"
+    " sync; OCM removes the agent when the cluster answers"
+)
+
+
+@pytest.mark.parametrize("known", ["nothing", "scores", "clusters"])
+def test_what_stays_on_a_cluster_that_leaves_and_what_to_do(
+    fleet: GitFleet, tmp_path: Path, run: Run, known: str
+) -> None:
+    """Only where the hub is known to have no such ManagedCluster, nothing stays: OCM deletes all with it."""
+    without_cluster(fleet, "eu-1")
+    hub = snapshot()
+    if known == "clusters":
+        present = {name: ManagedCluster(Metadata(name=name)) for name in ("eu-1", "eu-2", "us-1")}
+        hub = replace(hub, clusters=present)
+    words = () if known == "nothing" else ("--scores", save(hub, tmp_path / "state"))
+    assert LEFT in run.compared(fleet, *words)["warnings"]
+    gone = replace(hub, clusters={name: ManagedCluster(Metadata(name=name)) for name in ("eu-2", "us-1")})
+    warnings = run.compared(fleet, "--scores", save(gone, tmp_path / "gone"))["warnings"]
+    assert not any("gitops-dsf-agent" in each for each in warnings)
+
+
+def test_a_directory_of_works_that_becomes_empty_is_synced_by_hand(fleet: GitFleet, run: Run) -> None:
+    """With eight directories each of the three clusters is alone in one."""
+    fleet.write("gitops-dsf.yaml", settings(output={"shards": 8}))
+    fleet.commit("eight directories")
+    without_cluster(fleet, "eu-1", "us-1")
+    warnings = run.compared(fleet, base="HEAD")["warnings"]
+    [left] = [each for each in warnings if each.startswith("when eu-1, us-1 leave,")]
+    assert "run kubectl -n CLUSTER delete managedclusteraddon gitops-dsf-agent for each" in left
+    assert [each for each in warnings if "would be empty" in each] == [
+        f"rendered/{directory} would be empty, and Argo CD never syncs to an empty directory by itself: what"
+        f" it has there stays on the hub until somebody runs argocd app sync gitops-dsf-{directory} --prune"
+        for directory in ("works-01", "works-03")
+    ]
+
+
+def test_a_cluster_that_stays_leaves_nothing_behind(fleet: GitFleet, run: Run) -> None:
+    """Other labels, another scorer, a mask: the agent stays because it is wanted."""
+    documents = list(yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text()))
+    documents[0]["metadata"]["labels"]["tier"] = "gold"
+    fleet.write("clusters/fleet.yaml", *documents)
+    fleet.write("scorers/net.yaml", scorer("net"))
+    warnings = run.compared(fleet)["warnings"]
+    assert not any("gitops-dsf-agent" in each or "would be empty" in each for each in warnings)
 
 
 def test_an_application_that_gets_fewer_clusters_than_it_asks_for(

@@ -4,10 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
 from packaging.version import Version
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.names import AVAILABLE_CONDITION
+from gitops_dsf.hub.metadata import Metadata, age_text
+from gitops_dsf.hub.names import AVAILABLE_CONDITION, WORK_NAME
 from gitops_dsf.views.doctor.facts import (
     VERSION_LABEL,
     Facts,
@@ -157,6 +159,54 @@ def agents(facts: Facts) -> Iterator[Finding]:
             why = told if available else "OCM has not reported on it yet"
             yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
     yield ok(f"{plural(len(states), 'agent')}, all Available")
+
+
+LATE_SECONDS: Final = 600.0
+"""An add-on without its ManifestWork, or a deletion that has not ended, is told after this time. Argo CD and
+OCM need some minutes for either.
+"""
+
+
+def left_behind(facts: Facts) -> Iterator[Finding]:
+    """Does an agent stay on a cluster that left the inventory?
+
+    Argo CD deletes the ManifestWork and the rights of such a cluster. It never deletes the
+    ManagedClusterAddOn, because that has the ClusterManagementAddOn as its owner.
+    """
+    works = {namespace_of(item): item for item in facts.of(Source.OUR_WORKS)}
+    for item in sorted(facts.of(Source.ADDON_STATES), key=namespace_of):
+        cluster, work = namespace_of(item), works.get(namespace_of(item))
+        if work is not None and not _metadata(work).deleting and not _metadata(item).deleting:
+            continue
+        removed = [
+            (f"ManagedClusterAddOn {ADDON_NAME}", _metadata(item)),
+            *([(f"ManifestWork {WORK_NAME}", _metadata(work))] if work is not None else []),
+        ]
+        for what, metadata in removed:
+            since = metadata.deletion_timestamp
+            if since is None or (late := (facts.inputs.now - since).total_seconds()) < LATE_SECONDS:
+                continue
+            yield warning(
+                f"the {what} of {cluster} is still there {age_text(late)} after its deletion: OCM waits until"
+                " the cluster answers and has removed what is there",
+                on_cluster(cluster, "get pods", namespace="open-cluster-management-agent"),
+                subject=cluster,
+            )
+        is_old = facts.inputs.now.timestamp() - _metadata(item).created >= LATE_SECONDS
+        if work is None and is_old and not _metadata(item).deleting:
+            fix = facts.command("-n", cluster, "delete", "managedclusteraddon", ADDON_NAME)
+            yield warning(
+                f"{cluster} left the inventory, and the ManagedClusterAddOn {ADDON_NAME} is still there: Argo"
+                " CD never deletes it, because OCM owns it, and the agent runs without rights and"
+                " configuration",
+                f"{fix}  # if it is in clusters/, look at its Application gitops-dsf-works-NN instead",
+                subject=cluster,
+            )
+    yield ok("every agent is on a cluster of the inventory")
+
+
+def _metadata(item: Object) -> Metadata:
+    return msgspec.convert(item["metadata"], Metadata)
 
 
 UPSTREAM_ADDON: Final = "dynamic-scoring-framework"

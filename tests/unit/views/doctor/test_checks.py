@@ -54,6 +54,7 @@ WELL = {
     "ocm-clusters": "3 clusters, 3 of them with an agent; all of those joined and are available",
     "upstream": "no part of the upstream addon is on the hub",
     "agents": "3 agents, all Available",
+    "agents-left": "every agent is on a cluster of the inventory",
     "argocd-version": "Argo CD 3.3.9",
     "argocd-policy": "each ApplicationSet's own policy counts",
     "argocd-settings": "argocd-cm has the health checks, and tracks by annotation",
@@ -209,6 +210,20 @@ def without_ledger(why: Unread) -> Given:
 
 BROKEN_LEDGER = Unread(what="configmaps", why=Why.FAILED, verb="get", detail="ledger: Expected `object`")
 FORBIDDEN_LEDGER = Unread(what="configmaps", why=Why.FORBIDDEN, verb="get", refused=True)
+
+
+def left(*, minutes: int = 60, work: Object | None = None, **metadata: str) -> Facts:
+    """A hub where cluster9 has our add-on, so many minutes old, and no ManifestWork of ours, or this one."""
+    created = stamp(NOW - timedelta(minutes=minutes))
+    item = {
+        "metadata": meta("gitops-dsf-agent", "cluster9", creationTimestamp=created, **metadata),
+        "status": conditions(Available="True"),
+    }
+    healthy = facts()
+    works = healthy.of(Source.OUR_WORKS) + (() if work is None else (work,))
+    return facts({Source.ADDON_STATES: (*healthy.of(Source.ADDON_STATES), item), Source.OUR_WORKS: works})
+
+
 WRONG: dict[str, Given] = {
     "clock: warning: 31 s behind": lambda: facts(clock_offset=-31.0),
     "clock: error: 400 s ahead of": lambda: facts(clock_offset=400.0),
@@ -265,6 +280,19 @@ WRONG: dict[str, Given] = {
     "agents: warning: OCM has not reported": changed(Source.ADDON_STATES, "status", {}),
     "agents: error: RegistrationApplied is False: Told: told": changed(
         Source.ADDON_STATES, "status", conditions(RegistrationApplied="False")
+    ),
+    "agents-left: warning: cluster9 left the inventory, and the ManagedClusterAddOn gitops-dsf-agent": left,
+    "agents-left: warning: ManagedClusterAddOn gitops-dsf-agent of cluster9 is still there 20 min": lambda: (
+        left(deletionTimestamp=stamp(NOW - timedelta(minutes=20)))
+    ),
+    "agents-left: warning: the ManifestWork gitops-dsf-config of cluster9 is still there 20 min": lambda: (
+        left(
+            work={
+                "metadata": meta(
+                    "gitops-dsf-config", "cluster9", deletionTimestamp=stamp(NOW - timedelta(minutes=20))
+                )
+            }
+        )
     ),
     "argocd-version: error: not installed": lambda: facts(groups={"apps": ("v1",)}),
     "argocd-version: error: 3.3.8 is older than 3.3.9": having(
@@ -800,3 +828,30 @@ def test_the_parts_of_an_image(image: str, repository: str, version: str) -> Non
     assert (list(images_of(item)), str(version_of(item))) == ([repository], version)
     item["metadata"]["labels"] = {"app.kubernetes.io/version": "v3.4.1"}
     assert str(version_of(item)) == (version if version != "None" else "3.4.1")
+
+
+def test_what_is_left_names_what_to_delete() -> None:
+    """A cluster that left and one whose add-on somebody deleted already differ in what is to be done."""
+    [found] = run("agents-left", left())
+    assert found.message == (
+        "cluster9 left the inventory, and the ManagedClusterAddOn gitops-dsf-agent is still there: Argo CD"
+        " never deletes it, because OCM owns it, and the agent runs without rights and configuration"
+    )
+    assert found.fix == (
+        "kubectl --context hub -n cluster9 delete managedclusteraddon gitops-dsf-agent  # if it is in"
+        " clusters/, look at its Application gitops-dsf-works-NN instead"
+    )
+
+
+@pytest.mark.parametrize(
+    "fresh",
+    [
+        left(minutes=1),
+        left(deletionTimestamp=stamp(NOW - timedelta(minutes=1))),
+        left(work={"metadata": meta("gitops-dsf-config", "cluster9")}),
+    ],
+    ids=["being installed", "being deleted", "in the inventory"],
+)
+def test_what_is_on_its_way_is_not_left(fresh: Facts) -> None:
+    [found] = run("agents-left", fresh)
+    assert (found.state, found.message) == ("ok", "every agent is on a cluster of the inventory")
