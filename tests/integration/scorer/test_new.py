@@ -1,5 +1,6 @@
 """`gitops-dsf scorer new`: what it makes works as it is."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import main
+from gitops_dsf.cli.scaffold import repo_template
 from tests.support import yamlfast
+from tests.support.pages import ROOT, files_of_the_readme
 from tests.support.scorer.projecttests import run_project_tests
 
 
@@ -32,6 +35,22 @@ def test_its_service_is_what_its_scorer_calls(project: Path) -> None:
     (listening,) = container["ports"]
     assert listening["name"] == port["targetPort"]
     assert f'"--port", "{listening["containerPort"]}"' in (project / "Containerfile").read_text()
+
+
+def test_its_metric_source_is_the_one_of_the_readme_and_of_init(project: Path) -> None:
+    """A newcomer who changes one of them expects the others to be the same."""
+    texts = [
+        (project / "dynamicscorer.yaml").read_text("utf-8"),
+        files_of_the_readme()["scorers/cpu-headroom.yaml"],
+        (repo_template() / "scorers/cpu-headroom.yaml").read_text("utf-8"),
+    ]
+    hosts = {yamlfast.load(text)["spec"]["source"]["host"] for text in texts}
+    assert hosts == {"http://prometheus-operated.monitoring.svc:9090"}
+    for page in ("docs/scores/scorers.md", "docs/scores/locks.md", "docs/scores/sources.md"):
+        named = set(
+            re.findall(r"http://prometheus[a-z-]*\.monitoring\.svc\S*", (ROOT / page).read_text("utf-8"))
+        )
+        assert named <= hosts, page
 
 
 def test_its_own_test_passes(project: Path) -> None:
