@@ -3,8 +3,13 @@
 import argparse
 import asyncio
 import json
+import re
+import shlex
 import sys
 from collections import Counter
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -13,6 +18,8 @@ from gitops_dsf.cli.arguments import check_has_settings, check_is_folder
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.repository.files import write_files
 from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan
+
+_ADDRESS: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}")
 
 try:
     from gitops_dsf.sync.fetch import Fetcher, FetchLimits
@@ -30,6 +37,11 @@ def run(args: argparse.Namespace) -> int:
     check_has_settings(args.directory)
     if not 0 < args.timeout <= 600:
         raise UsageError(f"--timeout {args.timeout:g}: write seconds above 0, at most 600")
+    if args.connect_to:
+        if not _ADDRESS.fullmatch(args.connect_to):
+            raise UsageError(f"--connect-to {args.connect_to}: write host and port, such as 127.0.0.1:18080")
+        if len(set(args.scorer)) != 1:
+            raise UsageError("--connect-to goes with one --scorer: each Service has a port of its own")
     if args.credentials is not None and not args.credentials.is_dir():
         raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     plan = asyncio.run(_plan(args))
@@ -42,13 +54,14 @@ def run(args: argparse.Namespace) -> int:
         width = max((len(item.scorer) for item in plan.outcomes), default=0)
         lines = (line for item in plan.outcomes for line in _lines(item, width, check=args.check))
         sys.stdout.write(printable_lines(lines))
-    sys.stderr.write(printable_lines([_summary(plan, check=args.check)]))
+    sys.stderr.write(printable_lines([_summary(plan, check=args.check), *_other_ways(plan, args.directory)]))
     return int(plan.refused or (args.check and bool(plan.files)))
 
 
 async def _plan(args: argparse.Namespace) -> SyncPlan:
     limits = FetchLimits(seconds=args.timeout)
-    async with Fetcher(limits=limits, secrets=args.credentials) as fetcher:
+    fetcher = Fetcher(limits=limits, secrets=args.credentials, connect_to=args.connect_to)
+    async with fetcher:
         return await plan_sync(args.directory, fetcher=fetcher, only=args.scorer)
 
 
@@ -84,4 +97,23 @@ def _summary(plan: SyncPlan, *, check: bool) -> str:
         return "no scorer has configSyncMode Full: nothing to ask"
     counts = Counter(item.verdict for item in plan.outcomes)
     words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in LockState if counts[verdict])
-    return f"{words}; run gitops-dsf sync to write them" if check and plan.files else words
+    if not plan.files:
+        return words
+    then = "run gitops-dsf sync to write them"
+    return f"{words}; {then if check else 'review locks/, run gitops-dsf render, and commit both'}"
+
+
+def _other_ways(plan: SyncPlan, directory: Path) -> list[str]:
+    """What to do where pages of Services cannot be reached, as on a laptop."""
+    if not plan.unreached:
+        return []
+    first = plan.unreached[0]
+    parts, fleet = urlsplit(first.url), "" if directory == Path() else f" {shlex.quote(str(directory))}"
+    service, namespace = (parts.hostname or "").split(".")[:2]
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return [
+        f"{parts.hostname} is the name of a Service, which is known in its cluster only. Forward its port:",
+        f"  kubectl --context CLUSTER -n {namespace} port-forward service/{service} 18080:{port} &",
+        f"  gitops-dsf sync{fleet} --scorer {first.scorer} --connect-to 127.0.0.1:18080",
+        "or let the reconciler propose the locks, if the hub reaches it (docs/operate/proposals.md)",
+    ]

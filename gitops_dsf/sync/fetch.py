@@ -96,10 +96,12 @@ class Fetcher:
         limits: FetchLimits | None = None,
         trust: ssl.SSLContext | None = None,
         secrets: Path | None = None,
+        connect_to: str = "",
     ) -> None:
         """`secrets` is the folder with the files of Secrets: <name>/<key>."""
         self.credentials = Credentials(folder=secrets, tokens=AccessTokens(), ask=self._ask)
         self._limits = limits or FetchLimits()
+        self._connect_to = connect_to
         self._admission = asyncio.Semaphore(self._limits.concurrent)
         context = trust or httpx.create_ssl_context()
         self._lanes = [self._lane(context) for _ in range(min(LANES, self._limits.concurrent))]
@@ -183,11 +185,21 @@ class Fetcher:
         target = url
         for _ in range(MAX_REDIRECTS + 1):
             _check(target)
-            async with lane.stream("GET", target, headers=shown.headers) as response:
+            where, asked = self._connection(target)
+            async with lane.stream(
+                "GET", where, headers={**shown.headers, **asked}, extensions=_sni(target)
+            ) as response:
                 if not response.is_redirect or "location" not in response.headers:
                     return await self._read(response, target)
                 target = _next(target, response.headers["location"], response.status_code)
         raise _RefusedError("Redirect", f"{display(url)} redirects more than {MAX_REDIRECTS} times")
+
+    def _connection(self, url: str) -> tuple[str, dict[str, str]]:
+        """Where the request for a page is sent, and the header that says what is asked."""
+        if not self._connect_to:
+            return url, {}
+        parts = urlsplit(url)
+        return parts._replace(netloc=self._connect_to).geturl(), {"Host": parts.netloc}
 
     async def _read(self, response: httpx.Response, url: str) -> Page:
         status = response.status_code
@@ -221,6 +233,12 @@ def read_page(page: Page) -> Config:
         msg = f"{where} is not JSON{printable(kind, most=120)}: {printable(error, most=120)}"
         raise ConfigError(msg) from error
     return read_config(data, where=where)
+
+
+def _sni(url: str) -> dict[str, str]:
+    """TLS asks for the certificate of the host in the URL, wherever the connection goes."""
+    parts = urlsplit(url)
+    return {"sni_hostname": parts.hostname} if parts.scheme == "https" and parts.hostname else {}
 
 
 def _check(url: str) -> None:

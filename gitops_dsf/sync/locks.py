@@ -65,6 +65,8 @@ class SyncPlan:
 
     outcomes: tuple[LockResult, ...]
     files: Mapping[str, str]
+    unreached: tuple[LockResult, ...] = ()
+    """Those whose page is that of a Service, which can be reached in its cluster only, and not from here."""
 
     @property
     def refused(self) -> bool:

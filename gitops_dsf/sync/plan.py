@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.drift import Config, ConfigError
+from gitops_dsf.hub.urls import host_of, is_in_cluster
 from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -37,10 +38,17 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
         item.name: _request(item.value, locks.get(item.name), spec.allowed_token_hosts if spec else ())
         for item in scorers
     }
-    weighed = weigh(loaded=loaded, declared=declared, texts=texts, answers=await _ask(requests, fetcher))
+    pages = await _ask(requests, fetcher)
+    answers = {name: _read(page) for name, page in pages.items()}
+    weighed = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
     others = _unreadable(declared, only) + ([] if only else _unused(declared))
     outcomes = sorted((*others, *weighed.outcomes), key=lambda found: (found.scorer, found.verdict))
-    return SyncPlan(outcomes=tuple(outcomes), files=weighed.files)
+    unreached = tuple(
+        item
+        for item in outcomes
+        if item.scorer in pages and _is_service_out_of_reach(pages[item.scorer], requests[item.scorer].url)
+    )
+    return SyncPlan(outcomes=tuple(outcomes), files=weighed.files, unreached=unreached)
 
 
 def _request(scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Collection[str]) -> Request:
@@ -54,12 +62,18 @@ def _request(scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Coll
     )
 
 
-async def _ask(requests: Mapping[str, Request], fetcher: Fetcher) -> dict[str, Config | str]:
+async def _ask(requests: Mapping[str, Request], fetcher: Fetcher) -> dict[str, Page | Fault]:
     """Scorers that share a page and credentials share one request."""
     different = list(dict.fromkeys(requests.values()))
     pages = await asyncio.gather(*(fetcher.get(request) for request in different))
-    answers = {request: _read(page) for request, page in zip(different, pages, strict=True)}
+    answers = dict(zip(different, pages, strict=True))
     return {name: answers[request] for name, request in requests.items()}
+
+
+def _is_service_out_of_reach(page: Page | Fault, url: str) -> bool:
+    host = host_of(url)
+    no_way = isinstance(page, Fault) and page.reason in {"DNS", "Connection", "Timeout"}
+    return no_way and "." in host and is_in_cluster(host)
 
 
 def _read(page: Page | Fault) -> Config | str:

@@ -169,6 +169,7 @@ examples:
   gitops-dsf sync fleet --scorer cpu-forecast   one scorer only
   gitops-dsf sync --check                       write nothing; exit 1 when a lock differs from what its page says
   gitops-dsf sync --check -o json               field by field, for programs
+  gitops-dsf sync --scorer cpu --connect-to 127.0.0.1:18080    a Service behind kubectl port-forward
 
 Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage.""",  # noqa: E501
 )
@@ -177,6 +178,13 @@ def sync(add: Arguments) -> None:
     add("--check", "write nothing; exit 1 when a lock differs")
     add("--scorer NAME ...", "only this scorer; may be repeated")
     add("--timeout SECONDS", "total time for each page (10)", default=10.0)
+    add(
+        "--connect-to HOST:PORT",
+        "with one --scorer: send its request there, such as to a port of kubectl port-forward; the page is "
+        "still that of its configURL",
+        type=str,
+        default="",
+    )
     add(
         "--credentials DIR",
         "folder with the Secrets that scoring.auth names, each value in the file <secret>/<key>",

@@ -15,6 +15,7 @@ import pytest
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
 from tests.integration.sync.conftest import CLUSTER, SETTINGS, SOURCE, Repository
+from tests.support.agent.certificates import Authority
 from tests.support.commandline import program
 from tests.support.outputs import check_output
 from tests.support.pageserver import Answer, PageServer, says
@@ -84,7 +85,7 @@ spec:
     assert any(b"node_cpu_seconds_total" in b"".join(parts) for parts in rendered.tree.files.values())
     out = capsys.readouterr()
     assert "cpu  new        locks/cpu.yaml written\n    config.description: cpu headroom\n" in out.out
-    assert out.err == "1 new\n"
+    assert out.err == "1 new; review locks/, run gitops-dsf render, and commit both\n"
 
 
 def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: PageServer) -> None:
@@ -270,6 +271,70 @@ def test_network_faults_are_told_apart(repository: Repository, capsys: pytest.Ca
     assert "ftp://example.com/config is not an http or https URL" in out
     assert "http://127.0.0.1:1/config holds credentials" in out
     assert "secret" not in out
+
+
+@pytest.mark.parametrize("host", ["cpu.scoring.svc", "cpu.scoring.svc.cluster.local"])
+def test_a_page_of_a_service_is_asked_through_a_forwarded_port(
+    repository: Repository,
+    server: PageServer,
+    capsys: pytest.CaptureFixture[str],
+    host: str,
+) -> None:
+    """On a laptop, where no such name is known. The commands that are printed work as they are."""
+    url = f"http://{host}:8000/config"
+    repository.scorer("cpu", url)
+    assert repository.sync() == 1
+    said = capsys.readouterr().err
+    assert f"{host} is the name of a Service, which is known in its cluster only" in said
+    assert "kubectl --context CLUSTER -n scoring port-forward service/cpu 18080:8000 &\n" in said
+    command = f"  gitops-dsf sync {repository.root} --scorer cpu --connect-to 127.0.0.1:18080\n"
+    assert command in said
+    server.pages["/config"] = says(**page())
+    words = command.replace("127.0.0.1:18080", server.url.removeprefix("http://")).split()[1:]
+    assert main(words) == 0
+    assert server.headers[-1]["host"] == f"{host}:8000"
+    written = capsys.readouterr()
+    assert "is the name of a Service" not in written.err
+    assert "1 new; review locks/, run gitops-dsf render, and commit both\n" in written.err
+
+
+def test_a_forwarded_port_shows_the_certificate_of_the_service(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority("scoring")
+    (tmp_path / "ca.pem").write_text(authority.pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    server = PageServer()
+    server.serve_tls(authority.server(tmp_path / "server", host="cpu.scoring.svc"))
+    with server:
+        server.pages["/config"] = says(**page())
+        repository.scorer("cpu", "https://cpu.scoring.svc/config")
+        address = server.url.removeprefix("https://").replace("localhost", "127.0.0.1")
+        assert repository.sync("--scorer", "cpu", "--connect-to", address) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--connect-to", "127.0.0.1:1"], "--connect-to goes with one --scorer"),
+        (["--scorer", "a", "--scorer", "b", "--connect-to", "x:1"], "--connect-to goes with one --scorer"),
+        (["--scorer", "a", "--connect-to", "http://x:1"], "write host and port, such as 127.0.0.1:18080"),
+    ],
+)
+def test_a_forwarded_port_is_that_of_one_scorer(
+    repository: Repository, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert repository.sync(*words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_only_names_of_services_get_that_hint(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.scorer("nowhere", "http://does-not-exist.invalid/config")
+    repository.scorer("local", "http://localhost:1/config")
+    assert repository.sync() == 1
+    assert "is the name of a Service" not in capsys.readouterr().err
 
 
 def test_a_page_that_scorers_share_is_asked_once(repository: Repository, server: PageServer) -> None:
