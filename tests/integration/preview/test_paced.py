@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from tests.integration.preview.gitfleet import (
+    FLEET,
     HERD,
     NAMES,
     PACE,
     GitFleet,
     Run,
     application,
+    cluster,
     herd_app,
     herd_fleet,
     herd_hub,
@@ -213,3 +215,20 @@ def test_only_refuges_that_change_are_shown(tmp_path: Path, run: Run) -> None:
     assert plan == {"c2": {"app-00": ("c3", None)}}
     text = run.shown(fleet, "--scores", hub)
     assert "- if c2 fails: app-00 -> by the scores instead of c3\n" in text
+
+
+def test_a_paced_application_that_loses_its_cluster_is_told_by_the_scores_that_people_wrote(
+    tmp_path: Path, run: Run
+) -> None:
+    """The items of moves are no scores, and no reviewer can do anything with sums that contain them."""
+    fleet = herd_fleet(tmp_path / "fleet", stickiness=20, region="eu")
+    clusters = (cluster(name, "us" if name == "c1" else "eu") for name in HERD)
+    fleet.write("clusters/fleet.yaml", *clusters, FLEET)
+    hub = save(herd_hub(), tmp_path / "hub")
+    moves = run.compared(fleet, "--scores", hub)["moves"]
+    assert {(*move["from"], *move["to"]) for move in moves} == {("c1", "c2")}
+    for move in moves:
+        terms = {term["name"] for item in move["scores"] for term in item["terms"]}
+        assert terms == {"AddOn/cpu/cpu", "Steady"}
+        (new,) = [item for item in move["scores"] if item["cluster"] == "c2"]
+        assert new["after"] == 5 * HERD["c2"], "the weights of a stickiness of 20 points"
