@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.status_text import queue_lines
+from gitops_dsf.cli.status_text import lead_text, queue_lines
 from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.cli.verdict_text import (
     MOST_ROWS,
@@ -26,6 +26,7 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.snapshot import HubData, HubSource
 from gitops_dsf.simulator import Explanation, Verdict, explain, simulate
+from gitops_dsf.simulator.explain import lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.views.preview.fleet import (
@@ -311,6 +312,9 @@ def _placement(
         verdict, by=as_people_wrote(verdict), without_scores=None if data.snapshot else typed, rows=rows
     )
     paced = "" if pace is None else _pace_text(pace, known=data.snapshot is not None)
+    leader = None if data.snapshot is None else lead(as_people_wrote(verdict))
+    if leader is not None:
+        paced += printable_lines((f"  {lead_text(leader)}",))
     source = "" if data.snapshot else ", with --scores, --state-branch or --context"
     head = printable_lines((data.describe(), *_assumption(fleet, (key,), data)))
     return (

@@ -166,8 +166,12 @@ def test_explain_of_a_settled_paced_placement_says_what_would_flip_it(
     serve: Serve, run: Run, tmp_path: Path
 ) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=2, stickiness=20)
+    leads = "  c2 leads c3 by 4 points of the mean score; the stickiness is 20, so it stays on c3\n"
     others = [each for each in herd() if each["kind"] != "PlacementDecision"]
     hub = serve([*others, global_set(), binding(), *(decision(name, "c2") for name in NAMES)])
+    assert leads not in run(hub, "explain", "app-00", str(fleet.path)).stdout
+    second = serve([*others, global_set(), binding(), *(decision(name, "c3") for name in NAMES)])
+    assert leads in run(second, "explain", "app-00", str(fleet.path)).stdout
     text = run(hub, "explain", "app-00", "c3", str(fleet.path)).stdout
     assert "argocd/app-00, cluster c3: not selected\n" in text
     assert "cpu/cpu rises from 58 to 83  <- the nearest" in text
