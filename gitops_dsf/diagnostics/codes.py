@@ -95,6 +95,7 @@ ABSENT = _error("DSF035", "file that git has and that is not here")
 GIT_UNASKED = _warning("DSF036", "git that cannot be asked")
 CHANGED_BY_GIT = _error("DSF037", "file of which git has another content")
 TEMPLATE = _error("DSF038", "template that is not rendered")
+ELSEWHERE = _warning("DSF039", "spec.git.path that is not the folder of the fleet")
 
 DUPLICATE_SCORE = _error("DSF101", "score name used twice")
 SANITISED_CLASH = _error("DSF102", "score names that become equal as object names")

@@ -50,6 +50,17 @@ def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
     return Address(api, place)
 
 
+def names_same_repository(url: str, other: str) -> bool:
+    """Whether two URLs of git mean one repository of a host: the scheme, the user, the port of ssh and the
+    ending .git do not matter. False for URLs without a host.
+    """
+    first, second = _URL.fullmatch(url), _URL.fullmatch(other)
+    if first is None or second is None:
+        return False
+    hosts = [_SSH_HOSTS.get(found["host"].lower(), found["host"].lower()) for found in (first, second)]
+    return hosts[0] == hosts[1] and first["place"].lower() == second["place"].lower()
+
+
 def _api(found: re.Match[str] | None, host: str, kind: Kind) -> str:
     if host == "github.com":
         return "https://api.github.com"

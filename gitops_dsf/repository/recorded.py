@@ -6,6 +6,7 @@ checkout, an unfilled submodule, or a lost file leave it there.
 """
 
 import os
+import posixpath
 import shlex
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -14,7 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.forge.address import names_same_repository
 from gitops_dsf.repository.git import SHORT, Repository, RevisionError, git_command, top_of
+from gitops_dsf.repository.load import Document, value_at
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE, is_source, may_hold_sources
 from gitops_dsf.wording import plural
 
@@ -102,6 +105,35 @@ def compared(root: Path, names: Collection[str], texts: Mapping[str, str]) -> It
         yield from changed_by_git(repository, {name: texts.get(name, "") for name in own})
     except RevisionError as error:
         yield _unasked(error)
+
+
+def misplaced(root: Path, settings: Document | None) -> Iterator[Diagnostic]:
+    """A finding if spec.git.path is not the folder of the fleet in the repository that spec.git.url names.
+    A clone of another repository, such as a mirror, says nothing about that.
+    """
+    top = top_of(root)
+    git = None if settings is None else value_at(settings.data, ("spec", "git"))
+    if settings is None or top is None or not isinstance(git, dict):
+        return
+    url, path = git.get("url"), git.get("path") or ""
+    if not isinstance(url, str) or not isinstance(path, str):
+        return
+    folder = root.resolve().relative_to(top).as_posix()
+    if posixpath.normpath(path.strip("/") or ".") == folder:
+        return
+    try:
+        listed = Repository(directory=root).attempt("config", "--get-regexp", r"^remote\..*\.url$")
+    except RevisionError:
+        return
+    remotes = (_text(line).partition(" ")[2] for line in listed.stdout.splitlines())
+    if not any(names_same_repository(url, remote) for remote in remotes):
+        return
+    is_root = folder == "."
+    where = "at the root" if is_root else f"in the folder {folder}"
+    at = settings.at(("spec", "git", "path") if "path" in git else ("spec", "git", "url"))
+    message = f"spec.git.path is {path or 'empty'}, and this fleet is {where} of the repository"
+    hint = "remove path" if is_root else f"write path: {folder}"
+    yield codes.ELSEWHERE.at(at, f"{message}: Argo CD looks for rendered/ where it is not", hint)
 
 
 def lost(root: Path, entries: Iterable[Entry]) -> list[str]:

@@ -9,7 +9,7 @@ from gitops_dsf.repository.load import Document, Known, Loaded
 from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.load.parse import parse
 from gitops_dsf.repository.load.paths import SETTINGS_FILE
-from gitops_dsf.repository.recorded import compared
+from gitops_dsf.repository.recorded import compared, misplaced
 
 
 def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()) -> Loaded:
@@ -39,4 +39,6 @@ def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] =
         found, mistakes = known[file, text]
         documents += found
         listed.add(mistakes)
+    settings = next((item for item in documents if item.kind == "FleetRepository"), None)
+    listed.add(misplaced(root, settings))
     return Loaded(documents=tuple(documents), diagnostics=tuple(listed.all()))

@@ -36,6 +36,7 @@ PLACES = {
     "DSF036": "gitops-dsf.yaml:1:1",
     "DSF037": "clusters/prod.yaml:1:1",
     "DSF038": "apps/web.yaml:4:9",
+    "DSF039": "gitops-dsf.yaml:7:10",
     "DSF153": "gitops-dsf.yaml:4:9",
     "DSF175": "gitops-dsf.yaml:7:10",
     "DSF176": "scorers/cpu.yaml:19:11",
@@ -107,6 +108,9 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "DSF035": shell("git init --quiet && git add --all && rm clusters/prod.yaml"),
     "DSF036": shell("echo 'gitdir: /nonexistent' > .git"),
     "DSF037": shell("echo 'version https://git-lfs.github.com/spec/v1' > clusters/prod.yaml"),
+    "DSF039": shell(
+        "git init --quiet .. && git -C .. remote add origin https://git.example.com/team/fleet.git"
+    ),
     "DSF153": large_hub_configuration,
     "DSF175": example(
         "# gitops-dsf.yaml\nspec:\n  git:\n    url: https://git.example.com/platform/fleet.git\n"

@@ -156,6 +156,56 @@ def test_reports_of_tests_name_files_from_the_root(mono: Mono, where: str) -> No
     assert f'file="{FOLDER}/tests/guestbook.yaml"' in report
 
 
+SSH = "git@git.example.com:team/mono.git"
+
+
+@pytest.mark.parametrize("origin", [URL, SSH, "https://user@GIT.example.com/team/mono"])
+@pytest.mark.parametrize("path", ["", "path: fleet", "path: platform/fleet/rendered"])
+def test_a_path_that_is_not_the_folder_is_told(mono: Mono, origin: str, path: str) -> None:
+    """A fleet that was moved, or made before it was in this repository."""
+    mono.init()
+    settings = mono.fleet / "gitops-dsf.yaml"
+    settings.write_text(settings.read_text("utf-8").replace(f"path: {FOLDER}", path), "utf-8")
+    git("remote", "set-url", "origin", origin, folder=mono.top)
+    for words, where in (([], mono.fleet), ([FOLDER], mono.top)):
+        done = gitops_dsf("validate", *words, cwd=where)
+        assert done.returncode == 0
+        assert "warning DSF039: spec.git.path is " in done.stdout
+        assert f"and this fleet is in the folder {FOLDER} of the repository" in done.stdout
+        assert f"    write path: {FOLDER}\n" in done.stdout
+
+
+def test_a_path_that_is_right_or_of_another_repository_is_not_told(mono: Mono) -> None:
+    mono.init()
+    git("remote", "set-url", "origin", URL, folder=mono.top)
+    settings = mono.fleet / "gitops-dsf.yaml"
+    right = settings.read_text("utf-8")
+    for path in (f"path: {FOLDER}", f"path: /{FOLDER}/", f"path: ./{FOLDER}"):
+        settings.write_text(right.replace(f"path: {FOLDER}", path), "utf-8")
+        assert "DSF039" not in gitops_dsf("validate", cwd=mono.fleet).stdout, path
+    # A copy of the sources in another repository, such as a mirror: nobody knows where Argo CD finds them.
+    settings.write_text(right.replace(f"path: {FOLDER}", "path: ''"), "utf-8")
+    git("remote", "set-url", "origin", "https://git.example.com/team/mirror.git", folder=mono.top)
+    assert "DSF039" not in gitops_dsf("validate", cwd=mono.fleet).stdout
+    git("remote", "remove", "origin", folder=mono.top)
+    assert "DSF039" not in gitops_dsf("validate", cwd=mono.fleet).stdout
+
+
+def test_at_the_root_of_its_repository_a_fleet_has_no_path(tmp_path: Path) -> None:
+    repository = GitRepository.create(url="", bare=tmp_path / "bare.git", clone=tmp_path / "fleet")
+    assert gitops_dsf("init", "fleet", *ALL, cwd=tmp_path).returncode == 0
+    git("remote", "set-url", "origin", SSH, folder=repository.clone)
+    assert "DSF039" not in gitops_dsf("validate", cwd=repository.clone).stdout
+    settings = repository.clone / "gitops-dsf.yaml"
+    text = settings.read_text("utf-8").replace(
+        "targetRevision: main", "targetRevision: main\n    path: fleet"
+    )
+    settings.write_text(text, "utf-8")
+    said = gitops_dsf("validate", cwd=repository.clone).stdout
+    assert "DSF039: spec.git.path is fleet, and this fleet is at the root of the repository" in said
+    assert "    remove path\n" in said
+
+
 def test_outside_of_git_annotations_name_files_from_here(tmp_path: Path) -> None:
     gitops_dsf("init", "fleet", *ALL, cwd=tmp_path)
     scorer = tmp_path / "fleet/scorers/cpu-headroom.yaml"
