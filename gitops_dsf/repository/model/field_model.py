@@ -79,20 +79,32 @@ def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:
         above = model_at(model, path[:length])
         if above is not None and name in field_names(above):
             return [(*path[:length], name)]
-    level = [(tuple(path[:-1]), model_at(model, path[:-1]))]
-    for _ in range(_MOST_LEVELS_BELOW):
-        level = [
-            ((*where, field), model_at(owner, (field,)))
-            for where, owner in level
-            if owner is not None
-            for field in field_names(owner)
-        ]
+    owner = model_at(model, path[:-1])
+    for level in _objects_below(owner) if owner is not None else ():
         found: list[Path] = [
-            (*where, name) for where, owner in level if owner is not None and name in field_names(owner)
+            (*path[:-1], *where, name) for where, below in level if name in field_names(below)
         ]
         if found:
             return found
     return []
+
+
+@cache
+def _objects_below(model: type[BaseModel]) -> tuple[tuple[tuple[Path, type[BaseModel]], ...], ...]:
+    """The objects in fields of a model, then those in their fields and so on, each with its path from the
+    model. They are kept, because a file may have thousands of unknown fields.
+    """
+    levels = []
+    level: tuple[tuple[Path, type[BaseModel]], ...] = (((), model),)
+    for _ in range(_MOST_LEVELS_BELOW):
+        level = tuple(
+            ((*where, field), below)
+            for where, owner in level
+            for field in field_names(owner)
+            if (below := model_at(owner, (field,))) is not None
+        )
+        levels.append(level)
+    return tuple(levels)
 
 
 @cache

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
@@ -84,11 +84,11 @@ _RULES: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
 
 
 def explain(
-    error: ValidationError, *, model: type[Authored], document: Document, dialects: Sequence[Dialect]
+    errors: Sequence[ErrorDetails], *, model: type[Authored], document: Document, dialects: Sequence[Dialect]
 ) -> Iterator[Diagnostic]:
     """Yields one diagnostic for every wrong place. Leaves out what a dialect explains already."""
     by_place: dict[Path, list[ErrorDetails]] = defaultdict(list)
-    for item in error.errors(include_url=False):
+    for item in errors:
         by_place[written_path(item, document.data)].append(item)
     for path, items in by_place.items():
         if not any(explains(dialect, path) for dialect in dialects):

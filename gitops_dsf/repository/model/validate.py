@@ -2,12 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
 from gitops_dsf.diagnostics.listed import MOST_OF_DOCUMENT, Listed
@@ -158,30 +159,32 @@ def _validate(
             diagnostics.count(error.error_count(), at=document.position)
             return None
         errors = error.errors(include_url=False)
-    data = document.data
+    whole = data = document.data
     # Each field that is left out copies the object around it, so their number is limited.
     for item in errors[:MOST_OF_DOCUMENT]:
         empty = item["input"] is None and item["type"] not in {"missing", "extra_forbidden"}
         if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
             data = _without(data, item["loc"])
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        diagnostics.add(_explained(error, model, document, known=known))
+    if data is not whole:
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+    diagnostics.add(_explained(errors, model, document, known=known))
     return None
 
 
 def _explained(
-    error: ValidationError, model: type[Authored], document: Document, *, known: set[Position]
+    errors: Sequence[ErrorDetails], model: type[Authored], document: Document, *, known: set[Position]
 ) -> list[Diagnostic]:
     """The mistakes of a document in words, as many as are listed."""
     dialects = find_dialects(document)
     listed = Listed(MOST_OF_DOCUMENT)
     listed.add(found for each in dialects if (found := each.finding(document)).position not in known)
-    for number, found in enumerate(explain(error, model=model, document=document, dialects=dialects)):
+    for number, found in enumerate(explain(errors, model=model, document=document, dialects=dialects)):
         if listed.is_full:
             # To put one into words takes longer the more fields the document has.
-            listed.count(error.error_count() - number, at=found.position)
+            listed.count(len(errors) - number, at=found.position)
             break
         listed.add([found] if found.position not in known else [])
     return listed.all()
