@@ -131,10 +131,16 @@ def test_a_real_move_is_explained_as_ocm_decided_it(scene: BranchPlane) -> None:
     changed = {each.cluster: (each.before, each.after) for each in move.scores}
     assert changed == {"cluster1": (90, 5), "cluster2": (5, 90)}
     assert move.commit == "", "this scene has no Application of Argo CD that applies the tree"
+    assert move.cause is not None
+    assert move.cause.kind == "Score"
+    score = f"{RESOURCE}/{SCORE}"
+    assert move.cause.detail in {f"{score} of cluster1 90 -> 5", f"{score} of cluster2 5 -> 90"}
 
-    scene.fetch(JOURNAL)
+    # The verb fetches the branch itself.
     shown = scene.fleet.run("log", APPLICATION)
     assert shown.returncode == 0, shown.stderr
+    assert ", fetched now, last pushed " in shown.stdout.splitlines()[0]
+    assert f"  cause: {move.cause}\n" in shown.stdout
     assert "moved from cluster1 to cluster2" in shown.stdout
     assert "cluster cluster2: selected" in shown.stdout
 

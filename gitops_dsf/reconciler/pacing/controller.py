@@ -46,7 +46,9 @@ LOG = logging.getLogger(__name__)
 
 
 class PaceController:
-    """Writes one ConfigMap, and the AddOnPlacementScores `gitops-dsf-moves`."""
+    """Writes the keys of `StoredMoves` in one ConfigMap, and the AddOnPlacementScores `gitops-dsf-moves`. The
+    controller of moves writes another key of that ConfigMap, so now and then a write here is a conflict.
+    """
 
     def __init__(self, shared: Shared, *, pace: Pace | None) -> None:
         """`pace` is None where moves are not paced: then what an earlier pace left is taken away."""
