@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.hub.waits import read_waits
 from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.reconciler.moves.controller import MoveController
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
-from tests.integration.reconciler.replica import in_time
+from tests.integration.reconciler.replica import in_time, running
 from tests.support.hubobjects import ARGOCD
 
 FREE = {"c1": 40, "c2": 62}
@@ -176,3 +178,23 @@ async def test_an_arrival_that_nobody_admitted_counts_for_half_an_hour_at_most()
             assert phases(hub) == ["Handover"]
             await asyncio.sleep(60)
             assert not list(hub.ledger().under_way)
+
+
+async def test_the_ledger_and_the_reasons_of_waits_share_a_configmap() -> None:
+    """Two controllers write keys of it. Neither loses what the other one wrote, and the move ends."""
+    async with PaceHub() as hub:
+        herd(hub, FREE, count=1, on="c1")
+        application_set(hub)
+        copy(hub, "c1", *GOOD)
+        async with leading(hub) as replica, running(MoveController(replica.shared)):
+            await in_time(lambda: phases(hub) == ["Handover"], what="the handover")
+            await in_time(lambda: read_waits(hub.configmap()), what="a reason")
+            (wait,) = read_waits(hub.configmap())
+            assert (wait.application_set, wait.cluster, wait.reason) == ("web", "c1", "NotRendered")
+            assert str(wait.cause) == "pace: +22.0 points by the written weights"
+            assert phases(hub) == ["Handover"]
+            remove_copy(hub, "c1")
+            copy(hub, "c2", *GOOD)
+            await in_time(lambda: is_over(hub), what="the end")
+            await in_time(lambda: not read_waits(hub.configmap()), what="no reason")
+            assert hub.broken == []
