@@ -299,6 +299,8 @@ def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
 def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     spoke = synced.installation.plane.spokes["cluster2"].admin
     synced.fleet.remove("clusters/cluster2.yaml")
+    told = f"run kubectl -n cluster2 delete managedclusteraddon {ADDON_NAME} after the sync"
+    assert told in verb(synced, "diff", "--base", "HEAD"), "what happens below is said before the merge"
     head = synced.commit("Take cluster2 out of the fleet")
     for kind, name in ((WORK, "gitops-dsf-config"), (ROLE_BINDING, ADDON_NAME)):
         wait_until_gone(synced.hub, kind, name, namespace="cluster2")
@@ -380,8 +382,13 @@ def test_the_works_may_not_enter_a_namespace_of_the_platform(synced: Synced) -> 
 
 
 def doctor(synced: Synced) -> str:
+    return verb(synced, "doctor")
+
+
+def verb(synced: Synced, *words: str) -> str:
+    """What a verb says of this hub."""
     kubeconfig = str(synced.installation.plane.hub.kubeconfig(ADMIN))
-    return synced.fleet.run("doctor", "--context", "context", "--kubeconfig", kubeconfig).stdout
+    return synced.fleet.run(*words, "--context", "context", "--kubeconfig", kubeconfig).stdout
 
 
 def refusal(synced: Synced, name: str) -> str:

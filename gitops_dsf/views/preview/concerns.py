@@ -51,16 +51,18 @@ def concerns(
     if hub.snapshot is None:
         yield from _filter_concerns(base, head)
     else:
-        for item in found:
-            if item.after is not None and item.touched:
-                yield from _too_few(item, item.after)
-                by_scores = as_people_wrote(item.after)
-                # Of a paced Placement that wishes to move already, the queue of moves tells.
-                known = item.certainty is None or item.certainty.decided
-                if known and by_scores.chosen == item.after.chosen:
-                    yield from _close(by_scores, close_points, head.spans)
+        touched = [(item, item.after) for item in found if item.after is not None and item.touched]
+        for item, after in touched:
+            yield from _too_few(item, after)
         yield from _herd_concerns(moving, base, head)
         yield from _data_concerns(hub.snapshot, hub, head)
+        # Last, because there may be one for each application, and a short preview shows the first warnings.
+        for item, after in touched:
+            by_scores = as_people_wrote(after)
+            # Of a paced Placement that wishes to move already, the queue of moves tells.
+            known = item.certainty is None or item.certainty.decided
+            if known and by_scores.chosen == after.chosen:
+                yield from _close(by_scores, close_points, head.spans)
 
 
 def _fleet_concerns(

@@ -127,6 +127,14 @@ def test_diff_shows_the_moves_before_what_was_edited(wide: Wide, run: Run) -> No
         assert left_out in lines
 
 
+def test_warnings_of_single_applications_hide_no_other(wide: Wide, run: Run) -> None:
+    """Each of the sixty applications is close to moving."""
+    text = run("diff", wide.changed, "--base", "main", "--scores", wide.hub)
+    assert "- 30 applications go to c000 at once" in text
+    assert "is close to moving" in text
+    assert "- ... and 53 warnings more; `gitops-dsf diff --all` shows all\n" in text
+
+
 def test_diff_shows_all_on_request_and_in_json(wide: Wide, run: Run) -> None:
     words = ("diff", wide.changed, "--base", "main", "--scores", wide.hub)
     whole = run(*words, "--all").splitlines()
