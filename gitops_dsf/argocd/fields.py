@@ -120,6 +120,9 @@ def problems(schema: Schema, value: Any, path: Path = ()) -> Iterator[Problem]: 
     accepted, expected = _TYPES[name]
     if not isinstance(value, accepted) or (name != "boolean" and isinstance(value, bool)):
         known = tuple(schema.get("properties", ()))
+        if name == "string" and isinstance(value, bool | int | float):
+            # In quotes it may still be a text that the field does not take.
+            expected = _limit(schema, str(value).lower()) or expected
         yield Problem(kind=Kind.WRONG, path=path, expected=expected, known=known)
     elif isinstance(value, dict):
         yield from _of_an_object(schema, value, path)

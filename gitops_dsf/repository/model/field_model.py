@@ -9,7 +9,8 @@ from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.base import Authored
@@ -41,6 +42,31 @@ def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any a
             found = (field.annotation for name, field in fields if part in {name, field.alias})
             current = next(found, None)
     return current
+
+
+def refusal(model: type[BaseModel], path: Path, text: str) -> ErrorDetails | None:
+    """Why the field at a path does not take a text; None if it does, or if no model describes it."""
+    owner = model_at(model, path[:-1])
+    fields = (
+        {} if owner is None else {field.alias or name: name for name, field in owner.model_fields.items()}
+    )
+    try:
+        if owner is not None and path[-1] in fields:
+            _field_adapter(owner, fields[path[-1]]).validate_python(text)
+        elif (annotation := field_at(model, path)) is not None:
+            TypeAdapter(annotation).validate_python(text)
+    except ValidationError as error:
+        return error.errors(include_url=False)[0]
+    return None
+
+
+@cache
+def _field_adapter(owner: type[BaseModel], name: str) -> TypeAdapter[Any]:
+    field = owner.model_fields[name]
+    annotation: Any = field.annotation
+    for constraint in field.metadata:
+        annotation = Annotated[annotation, constraint]
+    return TypeAdapter(annotation)
 
 
 def scalar_types(annotation: Any) -> frozenset[Any]:  # noqa: ANN401 - any annotation

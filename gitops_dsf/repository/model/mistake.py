@@ -30,6 +30,7 @@ from gitops_dsf.repository.model.field_model import (
     field_names,
     model_at,
     places_elsewhere,
+    refusal,
     scalar_types,
 )
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME, seconds
@@ -143,6 +144,8 @@ def _diagnostic(
         expected = " or ".join(dict.fromkeys([*types, *rules]))
         written = document.written(path)
         hint, right = _mend(types, path, first["input"], written)
+        if isinstance(right, str) and (wanted := wanted_text(model, path, right)):
+            hint, right = wanted, None
         if "an object" in types and isinstance(first["input"], bool):
             hint = _object_for(model, path, value=first["input"])
         elif isinstance(first["input"], str) and re.fullmatch(r"-?[0-9.]+ ?%", first["input"]):
@@ -157,6 +160,12 @@ def _diagnostic(
 def _rule(item: ErrorDetails) -> str:
     rule = _RULES.get(item["type"])
     return rule(item.get("ctx", {})) if rule is not None else item["msg"].removeprefix("Input should be ")
+
+
+def wanted_text(model: type[BaseModel], path: Path, text: str) -> str:
+    """What to write, if the field does not take a text; empty if it does."""
+    error = refusal(model, path, text)
+    return "" if error is None else f"write {_rule(error)}"
 
 
 def _mend(types: list[str], path: Path, value: object, written: str) -> tuple[str, str | int | bool | None]:

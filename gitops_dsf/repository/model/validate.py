@@ -19,7 +19,7 @@ from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, DSF_API, PRODUCT_API
 from gitops_dsf.repository.model.declared import KINDS, Declared, Item
 from gitops_dsf.repository.model.dialect import find_dialects
 from gitops_dsf.repository.model.field_model import field_at, scalar_types
-from gitops_dsf.repository.model.mistake import explain
+from gitops_dsf.repository.model.mistake import explain, wanted_text
 from gitops_dsf.wording import did_you_mean
 
 _ELSEWHERE = {
@@ -265,6 +265,8 @@ def _hint(document: Document, item: AmbiguousValue) -> dict[str, Any]:
     """The hint and edits of a finding, if the field does not accept any type."""
     model = KINDS.get((document.api_version, document.kind))
     expected = scalar_types(field_at(model, item.path)) if model is not None else frozenset()
+    if model is not None and expected == {str} and (wanted := wanted_text(model, item.path, item.text)):
+        return {"hint": wanted}
     if expected == {str} or _is_text(item.path):
         return {"hint": f'quote it: "{item.text}"', "edits": (Edit(item.path, value=item.text),)}
     choices = [str(value) for kind in expected if get_origin(kind) is Literal for value in get_args(kind)]
