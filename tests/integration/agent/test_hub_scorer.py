@@ -106,14 +106,19 @@ def fleet(*names: str, scorers: tuple[str, ...] = ("cpu",), **values: str) -> li
 async def test_one_query_scores_every_cluster(scene: Scene) -> None:
     scene.store.values |= {"c2": 22.9, "c3": 33, "stranger": 50}
     header = {"name": "X-Scope-OrgID", "value": "fleet"}
-    scene.put(scene.entry(sourceRef="central", sourceHeaders=[header]), fleet=fleet("c1", "c2"))
+    more: dict[str, Any] = {
+        "sourceHeaders": [header],
+        "sourceParameters": {"dedup": "true"},
+        "sourceOnPartial": "Fail",
+    }
+    scene.put(scene.entry(sourceRef="central", **more), fleet=fleet("c1", "c2"))
     async with scene.scorer() as agent:
         await scene.shows(c1=11, c2=22)
         labels = scene.hub.scores["c1", "cpu-score"]["metadata"]["labels"]
         assert labels == {**HUB_LABELS, "gitops-dsf.io/scorer": "cpu"}
         assert ("c3", "cpu-score") not in scene.hub.scores
         await until(lambda: len(scene.source.seen) >= 2, what="a second cycle")
-        assert {seen.query["query"] for seen in scene.source.seen} == {"up"}
+        assert {(seen.query["query"], seen.query["dedup"]) for seen in scene.source.seen} == {("up", "true")}
         assert {seen.headers.get("x-scope-orgid") for seen in scene.source.seen} == {"fleet"}
         samples = await agent.samples()
         raw = 'dynamic_score{ds_cluster="c1"'
