@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "json":
         sys.stdout.write(json_text(LogOutput(journal=source, records=shown, skipped=found.bad)))
         return 0
-    sys.stdout.write(_source_text(source, now=time.time()))
+    sys.stdout.write(printable_lines(_source_lines(source, now=time.time())))
     explained = "\n".join(map(explained_text, last))
     if args.at is not None:
         sys.stdout.write(explained)
@@ -137,15 +137,15 @@ def _read(args: argparse.Namespace, *, since: float) -> tuple[Read, LogSource]:
     return found, source
 
 
-def _source_text(source: LogSource, *, now: float) -> str:
-    """`branch gitops-dsf-journal at 4f2c4f2c4f, fetched now, last pushed 3 min ago`; empty for files."""
+def _source_lines(source: LogSource, *, now: float) -> Iterator[str]:
+    """`branch gitops-dsf-journal at 4f2c4f2c4f, fetched now, last pushed 3 min ago`; nothing for files."""
     if source.pushed is UNSET:
-        return ""
+        return
     age = age_text(now - datetime.fromisoformat(source.pushed).timestamp())
     how = "fetched now" if source.fetched else "not fetched"
     how += f" ({source.problem})" if source.problem else ""
     missing = "" if source.fetched else "; later moves are missing"
-    return printable_lines((f"{source.origin}, {how}, last pushed {age} ago{missing}", ""))
+    yield from (f"{source.origin}, {how}, last pushed {age} ago{missing}", "")
 
 
 def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) -> tuple[float, float]:
