@@ -7,7 +7,6 @@ gitops_dsf, this package imports only the hub model. It does no I/O.
 from gitops_dsf.simulator.cel.function import Unsupported
 from gitops_dsf.simulator.documents import SimulatorInputError, with_defaults
 from gitops_dsf.simulator.explain import Contribution, Explanation, Flip, explain, margins
-from gitops_dsf.simulator.filters import Failure, failures
 from gitops_dsf.simulator.groups import DecisionObject, Group
 from gitops_dsf.simulator.scheduler import simulate, simulate_placement
 from gitops_dsf.simulator.state import HubState
@@ -20,7 +19,6 @@ __all__ = [
     "DecisionObject",
     "Drop",
     "Explanation",
-    "Failure",
     "Flip",
     "Group",
     "HubState",
@@ -30,7 +28,6 @@ __all__ = [
     "Unsupported",
     "Verdict",
     "explain",
-    "failures",
     "margins",
     "simulate",
     "simulate_placement",
