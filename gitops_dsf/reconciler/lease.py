@@ -7,6 +7,7 @@ count from its arrival at the hub, which is in between. A process leads once: it
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -39,7 +40,11 @@ class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
 class Leadership:
     """It leads as long as the hub answers within a third of the deadline: a renewal is a read and a write."""
 
-    def __init__(self, *, api: ApiServer, namespace: str, identity: str) -> None:
+    def __init__(
+        self, *, api: ApiServer, namespace: str, identity: str, wall: Callable[[], float] = time.time
+    ) -> None:
+        """`wall` gives the times that are written, which people read."""
+        self._wall = wall
         self._api = api
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._identity = identity
@@ -101,13 +106,20 @@ class Leadership:
             try:
                 item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
                 if item["spec"].get("holderIdentity") == self._identity:
-                    item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
+                    item["spec"] |= {
+                        "holderIdentity": "",
+                        "leaseDurationSeconds": 1,
+                        "renewTime": self._now(),
+                    }
                     await self._api.replace(f"{self._path}/{RECONCILER}", item)
             except ApiError as error:
                 if _is_conflict(error) and attempt < RELEASES:
                     continue
                 LOG.info("Lease not released: %s", error)
             return
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._wall(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def _left(self) -> float:
         return self._sent_at + DEADLINE - monotonic()
@@ -147,8 +159,8 @@ class Leadership:
             **before,
             "holderIdentity": self._identity,
             "leaseDurationSeconds": DURATION,
-            "acquireTime": before.get("acquireTime") if mine else _now(),
-            "renewTime": _now(),
+            "acquireTime": before.get("acquireTime") if mine else self._now(),
+            "renewTime": self._now(),
             "leaseTransitions": int(before.get("leaseTransitions") or 0) + (not mine and bool(before)),
         }
 
@@ -173,7 +185,3 @@ def _lease(answer: bytes) -> dict[str, Any]:
     except msgspec.DecodeError as error:
         msg = f"the answer is not a Lease: {error}"
         raise ApiError(msg) from error
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
@@ -82,22 +83,27 @@ async def serve_pages(
         await server.close()
 
 
-async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
-    """Works until SIGTERM or SIGINT. Raises HubError without credentials or leadership, and UsageError."""
+async def run(
+    settings: Settings, *, load: Callable[[], Access], wall: Callable[[], float] = time.time
+) -> None:
+    """Works until SIGTERM or SIGINT. Raises HubError without credentials or leadership, and UsageError.
+    `wall` is Unix time by the clock of this machine.
+    """
     use_threads(CONCURRENT)
     metrics, probe = Metrics(), settings.spec.reconciler.probe
     # A client for the Lease alone, and one that looks at the claim before every write.
-    lease_api = ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0)
+    lease_api = ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0, wall=wall)
     leadership = Leadership(
         api=lease_api,
         namespace=settings.spec.hub_namespace,
         identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}",
+        wall=wall,
     )
     views: list[HubView] = []
     """The one of this process, once it leads."""
     async with (
         lease_api,
-        HubApi(load=load, left=leadership.left) as api,
+        HubApi(load=load, left=leadership.left, wall=wall) as api,
         Fetcher(
             limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT), secrets=settings.secrets
         ) as fetcher,
