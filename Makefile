@@ -25,7 +25,7 @@ REQUIREMENTS := export --quiet --frozen --package gitops-dsf --no-dev --no-emit-
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub fuzz lint format bench demo golden schemas version lock wheel images release site clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub fuzz world lint format bench demo golden schemas version lock wheel images release site clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -66,6 +66,10 @@ soak-hub: hub-programs ## the same for a leader that is frozen at every read, an
 fuzz: install ## inputs that break what reads text of others (MINUTES=10 for all of them)
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group fuzz --inexact
 	$(PY) -m tests.fuzz $(MODULE) --minutes $(MINUTES)
+
+world: install ## the whole system on a virtual clock, with faults that a seed draws (SEED=7 HOURS=24 for one, SECONDS=60 for many)
+	$(PY) -m tests.world $(if $(SEED),--seed $(SEED)) $(if $(HOURS),--hours $(HOURS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+	  $(if $(CLUSTERS),--clusters $(CLUSTERS)) $(if $(APPLICATIONS),--applications $(APPLICATIONS)) $(if $(FAULTS),--faults $(FAULTS)) $(WORLD_ARGS)
 
 lint: install ## formatter, linter, types, import contracts
 	$(VENV)/bin/ruff format --check .

@@ -1,0 +1,117 @@
+"""`python -m tests.world`: one seed, or many seeds for some time."""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Final
+
+from tests.world import run
+from tests.world.run import Order, Result
+from tests.world.world import Size
+
+FAILED: Final = Path(__file__).parent / "failed-seeds.txt"
+"""Orders that ever failed, one in a line: they run first."""
+
+
+def main() -> int:
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # The order of sets of strings would be another one in each process.
+        environment = os.environ | {"PYTHONHASHSEED": "0"}
+        os.execve(sys.executable, [sys.executable, "-m", "tests.world", *sys.argv[1:]], environment)  # noqa: S606
+    parser = argparse.ArgumentParser(prog="python -m tests.world", description=__doc__)
+    parser.add_argument("--seed", type=int, help="run this seed alone")
+    parser.add_argument("--hours", type=float, default=3.0, help="virtual hours with faults (default: 3)")
+    parser.add_argument("--clusters", type=int, default=Size().clusters)
+    parser.add_argument("--applications", type=int, default=Size().applications)
+    parser.add_argument("--faults", help="numbers of the faults that happen, or none (default: all)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="run new seeds for so long (default: 60)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--first", type=int, help="the first new seed (default: drawn)")
+    parser.add_argument("--history", action="store_true", help="print the whole history")
+    parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
+    flags = parser.parse_args()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    print(f"commit {commit.stdout.strip() or 'unknown'}")
+    size = Size(clusters=flags.clusters, applications=flags.applications)
+    if flags.seed is not None:
+        only = None
+        if flags.faults is not None:
+            only = () if flags.faults == "none" else tuple(map(int, flags.faults.split(",")))
+        result = run.run_apart(Order(seed=flags.seed, hours=flags.hours, size=size, only=only))
+        if flags.history:
+            print("\n".join(result.lines))
+        return _end([result], shrink=60.0 if not flags.no_shrink and only is None else 0.0)
+    first = flags.first if flags.first is not None else random.SystemRandom().randrange(10**6)
+    results = _many(first, flags.hours, size, seconds=flags.seconds, workers=flags.workers)
+    return _end(results, shrink=0.0 if flags.no_shrink else 60.0)
+
+
+def _many(first: int, hours: float, size: Size, *, seconds: float, workers: int) -> list[Result]:
+    """All seeds that ever failed, then new ones until the time is over or one fails."""
+    end = time.monotonic() + seconds
+    orders = [_order(line) for line in FAILED.read_text().splitlines() if line and not line.startswith("#")]
+    results: list[Result] = []
+    seed = first
+    with ThreadPoolExecutor(workers) as pool:
+        running: set[Future[Result]] = set()
+        while True:
+            failed = any(result.law for result in results)
+            while not failed and len(running) < workers and (orders or time.monotonic() < end):
+                if orders:
+                    order = orders.pop(0)
+                else:
+                    order, seed = Order(seed=seed, hours=hours, size=size), seed + 1
+                running.add(pool.submit(run.run_apart, order))
+            if not running:
+                return results
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                results.append(future.result())
+                if not results[-1].law:
+                    print("\n".join(run.told(results[-1])), flush=True)
+
+
+def _order(line: str) -> Order:
+    words = dict(word.split("=") for word in line.split("#", maxsplit=1)[0].split())
+    only = words.get("FAULTS")
+    return Order(
+        seed=int(words["SEED"]),
+        hours=float(words.get("HOURS", "3")),
+        size=Size(
+            clusters=int(words.get("CLUSTERS", Size().clusters)),
+            applications=int(words.get("APPLICATIONS", Size().applications)),
+        ),
+        only=None if only is None else () if only == "none" else tuple(map(int, only.split(","))),
+    )
+
+
+def _end(results: list[Result], *, shrink: float) -> int:
+    failed = [result for result in results if result.law]
+    for result in failed:
+        shown = result if not shrink or result.law == "crash" else run.smaller(result, seconds=shrink)
+        print("\n".join(run.told(shown)))
+    counts: Counter[str] = Counter()
+    checks: Counter[str] = Counter()
+    for result in results:
+        counts.update(result.counts)
+        checks.update(result.checks)
+    if len(results) == 1 and not failed:
+        print("\n".join(run.told(results[0])))
+    hours = sum(result.hours for result in results)
+    cpu = sum(result.cpu for result in results)
+    print(f"{len(results)} seeds, {hours:.1f} virtual hours, {cpu:.0f} s of CPU, {len(failed)} broke a law")
+    for title, part in (("faults", "fault "), ("troubles of requests", "trouble ")):
+        listed = [f"{key.removeprefix(part)} {counts[key]}" for key in sorted(counts) if key.startswith(part)]
+        print(f"{title}: {', '.join(listed) or 'none'}")
+    print(f"laws looked at: {', '.join(f'{key} {checks[key]}' for key in sorted(checks))}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,312 @@
+"""The hub's API server in the world.
+
+It is the server of all tests, with a log of events that watches continue from,
+finalizers, older states that a second server may still answer with, and a backup that may be restored.
+
+`tests/hub/test_api_server.py` compares the server of the tests with a real one; `tests/hub/test_world.py`
+does so for what is added here.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import formatdate
+from typing import Any, Final
+
+from tests.support.agent.http import Reply, Seen, Stream
+from tests.support.apiserver import ApiServer, Key, Object, Target, _labelled, _selected, failure
+from tests.world.loop import EPOCH, NOBODY, later, world_loop
+from tests.world.network import Answer, Watch
+
+EVENTS: Final = 4000
+"""Changes that a watch can continue from. Older ones are compacted."""
+BOOKMARK_SECONDS: Final = 60.0
+TOKEN: Final = "world"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write. `after` is None for a deletion."""
+
+    version: int
+    key: Key
+    before: Object | None
+    after: Object | None
+
+
+class _Last(list[Any]):
+    """A list of the last item: what the tests' server writes down would fill the memory here."""
+
+    def append(self, item: Any) -> None:
+        self[:] = [item]
+
+
+@dataclass(kw_only=True, eq=False)
+class _Open:
+    """An open watch. Changes wait in `pending` until its client has it and the older ones were sent."""
+
+    target: Target
+    selector: str
+    watch: Watch
+    pending: list[Change] | None = field(default_factory=list)
+
+    def tell(self, change: Change) -> None:
+        if self.pending is not None:
+            self.pending.append(change)
+            return
+        plural, namespace, _ = change.key
+        if plural != self.target.plural or self.target.namespace not in {"", namespace}:
+            return
+        was, shown = (
+            item is not None and _selected(item, self.selector) for item in (change.before, change.after)
+        )
+        if not (was or shown):
+            return
+        kind = "DELETED" if not shown else "MODIFIED" if was else "ADDED"
+        shown_object = change.after if change.after is not None else _at(change.before, change.version)
+        self.watch.send(_line(kind, shown_object))
+
+
+class WorldApiServer(ApiServer):
+    """Answers without a connection (`answered`). `changed` is called after each write."""
+
+    def __init__(self) -> None:
+        super().__init__(token=TOKEN, live=True)
+        self.asked = _Last()
+        self.seen = _Last()
+        self.writes = _Last()
+        self.log: deque[Change] = deque(maxlen=EVENTS)
+        self.compacted = self.version
+        """Watches from before this version are told that it is too old."""
+        self.opened: list[_Open] = []
+        self.by_plural: dict[str, dict[Key, Object]] = {}
+        self.changed: list[Callable[[Change], None]] = []
+        self.requester: Callable[[], str] = lambda: "?"
+        self.writer = ""
+        """Who writes now: the program whose request is carried out, or a model."""
+        self.admit: Callable[[str, Target, Object | None, Object | None], str] = lambda *_: ""
+        """Admission: why this writer's change of this object is refused; empty if it is not."""
+        self.behind: tuple[int, dict[Key, Object]] | None = None
+        """What another API server, which is behind, would answer: its version and objects."""
+        self.terminating: set[str] = set()
+        """Namespaces in which nothing can be created."""
+
+    def now(self) -> float:
+        return EPOCH + world_loop().time() + self.ahead
+
+    # What requests see.
+
+    def answered(self, seen: Seen) -> Answer:  # type: ignore[override]
+        self.writer = self.requester()
+        answer = super().answered(seen)
+        if isinstance(answer, Reply):
+            return replace(answer, headers={"Date": formatdate(self.now(), usegmt=True), **answer.headers})
+        assert not isinstance(answer, Stream)
+        return answer
+
+    def elsewhere(self, seen: Seen) -> Answer:
+        """The answer of an API server that is behind, to a list or watch."""
+        if self.behind is None:
+            return self.answered(seen)
+        version, objects = self.behind
+        target = Target.of(seen.path)
+        if "watch" in seen.query:
+            # It continues from its own cache, and catches up at once, which is enough: what a client sees is
+            # an older list followed by every change.
+            return self.answered(seen)
+        here, self.by_plural[target.plural] = (
+            self.by_plural.get(target.plural, {}),
+            {key: item for key, item in objects.items() if key[0] == target.plural},
+        )
+        now, self.version = self.version, version
+        try:
+            return self.answered(seen)
+        finally:
+            self.by_plural[target.plural], self.version = here, now
+
+    def _list(self, target: Target, seen: Seen) -> Reply:
+        query = seen.query
+        label, field = query.get("labelSelector", ""), query.get("fieldSelector", "")
+        shown = [
+            item
+            for (_, namespace, _), item in sorted(self.by_plural.get(target.plural, {}).items())
+            if target.namespace in {"", namespace}
+            and (not label or _labelled(item, label))
+            and (not field or _selected(item, field))
+        ]
+        start, limit = int(query.get("continue", "0")), int(query.get("limit", "0")) or len(shown)
+        end = start + limit
+        metadata = {"resourceVersion": str(self.version)}
+        if end < len(shown):
+            metadata["continue"] = str(end)
+        return Reply.of({"kind": f"{target.kind}List", "metadata": metadata, "items": shown[start:end]})
+
+    def _watch(self, target: Target, seen: Seen) -> Any:
+        since = int(seen.query.get("resourceVersion") or self.version)
+        if since > self.version:
+            return failure(504, f"Too large resource version: {since}, current: {self.version}")
+        opened = _Open(target=target, selector=seen.query.get("fieldSelector", ""), watch=Watch())
+        watch = opened.watch
+        if since < self.compacted:
+            status = {"kind": "Status", "code": 410, "message": f"too old resource version: {since}"}
+            world_loop().call_soon(_end_with, watch, _line("ERROR", status), context=NOBODY)
+            return watch
+        self.opened.append(opened)
+        watch.on_end = lambda: self.opened.remove(opened)
+
+        opened.pending = [change for change in self.log if change.version > since]
+        self._begin(opened, float(seen.query.get("timeoutSeconds", "240")))
+        return watch
+
+    def _begin(self, opened: _Open, seconds: float) -> None:
+        """Sends what the client missed, as soon as its end of the watch exists."""
+        if opened.watch.client is None and not opened.watch.ended:
+            later(0.001, self._begin, opened, seconds)
+            return
+        missed, opened.pending = opened.pending or [], None
+        for change in missed:
+            opened.tell(change)
+        self._bookmarks(opened)
+        later(seconds, opened.watch.end)
+
+    def _bookmarks(self, opened: _Open) -> None:
+        def bookmark() -> None:
+            if opened.watch.ended:
+                return
+            metadata = {"resourceVersion": str(self.version)}
+            opened.watch.send(_line("BOOKMARK", {"metadata": metadata}))
+            later(BOOKMARK_SECONDS, bookmark)
+
+        later(BOOKMARK_SECONDS, bookmark)
+
+    def _object(self, target: Target, seen: Seen) -> Reply:
+        if seen.method != "GET":
+            body = json.loads(seen.body) if seen.body else {}
+            name = target.name or body.get("metadata", {}).get("name", "")
+            before = self.objects.get((target.plural, target.namespace, name))
+            if seen.method == "POST" and target.namespace in self.terminating:
+                message = f'namespace "{target.namespace}" is being terminated'
+                return failure(403, f"{target.plural} {name!r} is forbidden: unable to create: {message}")
+            refused = self.admit(self.writer, target, before, body if seen.method != "DELETE" else None)
+            if refused:
+                return failure(403, f'{target.plural} "{name}" is forbidden: {refused}')
+        return super()._object(target, seen)
+
+    # What is stored.
+
+    def _forget(self, key: Key) -> None:
+        item = self.objects[key]
+        if item["metadata"].get("finalizers"):
+            if "deletionTimestamp" not in item["metadata"]:
+                metadata = {**item["metadata"], "deletionTimestamp": _stamp(self.now())}
+                self._keep(key, {**item, "metadata": metadata})
+            return
+        self._drop(key)
+
+    def _drop(self, key: Key) -> None:
+        self.version += 1
+        before = self.objects.pop(key)
+        del self.by_plural[key[0]][key]
+        self._tell_all(Change(self.version, key, before, None))
+
+    def _keep(self, key: Key, item: Object) -> None:
+        before = self.objects.get(key)
+        self.version += 1
+        metadata = {**item["metadata"], "resourceVersion": str(self.version)}
+        if before is not None and "deletionTimestamp" in before["metadata"]:
+            metadata.setdefault("deletionTimestamp", before["metadata"]["deletionTimestamp"])
+            if not metadata.get("finalizers"):
+                self._drop(key)
+                return
+        item["metadata"] = metadata
+        self.objects[key] = item
+        self.by_plural.setdefault(key[0], {})[key] = item
+        self._tell_all(Change(self.version, key, before, item))
+
+    def _tell_all(self, change: Change) -> None:
+        if len(self.log) == self.log.maxlen:
+            self.compacted = self.log[0].version
+        self.log.append(change)
+        for opened in list(self.opened):
+            opened.tell(change)
+        for listener in self.changed:
+            listener(change)
+
+    # What models and faults do.
+
+    def of(self, plural: str, namespace: str = "") -> list[Object]:
+        """The stored objects, by namespace and name."""
+        kept = self.by_plural.get(plural, {})
+        return [kept[key] for key in sorted(kept) if namespace in {"", key[1]}]
+
+    def write(self, writer: str, plural: str, name: str, item: Object, *, namespace: str = "") -> Object:
+        """Writes an object as a model or a person does. An object that is the same is not written."""
+        self.writer = writer
+        key = (plural, namespace, name)
+        before = self.objects.get(key)
+        identity = {"name": name, **({"namespace": namespace} if namespace else {})}
+        identity["uid"] = (
+            before["metadata"]["uid"] if before else f"{plural}-{namespace}-{name}-{self.version}"
+        )
+        kept = {k: v for k, v in item.get("metadata", {}).items() if k not in {"uid", "resourceVersion"}}
+        fresh = {**item, "metadata": {**kept, **identity}}
+        if before is not None:
+            if {**before["metadata"], "resourceVersion": ""} == {**fresh["metadata"], "resourceVersion": ""}:
+                same = {k: v for k, v in before.items() if k != "metadata"}
+                if same == {k: v for k, v in fresh.items() if k != "metadata"}:
+                    return before
+        else:
+            fresh["metadata"].setdefault("creationTimestamp", _stamp(self.now()))
+        self._keep(key, fresh)
+        return fresh
+
+    def erase(self, writer: str, plural: str, name: str, *, namespace: str = "") -> None:
+        """Deletes an object as a model or a person does."""
+        self.writer = writer
+        if (plural, namespace, name) in self.objects:
+            self._forget((plural, namespace, name))
+
+    def backup(self) -> dict[Key, Object]:
+        return dict(self.objects)
+
+    def restore(self, objects: Mapping[Key, Object]) -> None:
+        """etcd is restored from a backup, with versions that go on (`--bump-revision --mark-compacted`)."""
+        self.writer = "etcd"
+        self.version += 1_000_000
+        self.log.clear()
+        self.compacted = self.version
+        gone = self.objects
+        self.objects = dict(objects)
+        self.by_plural = {}
+        for key, item in self.objects.items():
+            self.by_plural.setdefault(key[0], {})[key] = item
+        for opened in list(self.opened):
+            opened.watch.end(broken=True)
+        for key in sorted(gone.keys() | self.objects.keys()):
+            if gone.get(key) is not self.objects.get(key):
+                change = Change(self.version, key, gone.get(key), self.objects.get(key))
+                for listener in self.changed:
+                    listener(change)
+
+
+def _at(item: Object | None, version: int) -> Object:
+    assert item is not None
+    return {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
+
+
+def _line(kind: str, item: Object) -> bytes:
+    return json.dumps({"type": kind, "object": item}).encode() + b"\n"
+
+
+def _end_with(watch: Watch, line: bytes) -> None:
+    if watch.client is None:
+        later(0.001, _end_with, watch, line)
+        return
+    watch.send(line)
+    watch.end()
+
+
+def _stamp(moment: float) -> str:
+    return datetime.fromtimestamp(int(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

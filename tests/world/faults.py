@@ -1,0 +1,666 @@
+"""The faults of a world: which ones, when, is drawn by the seed before anything runs.
+
+Each fault has randomness of its own, so a world with fewer faults meets the others as before: that is how a
+failing seed is made smaller. `GALLERY` has every kind; `plan` draws a list.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from gitops_dsf.hub.names import RECONCILER
+from gitops_dsf.hub.pace import MOVES_SCORE
+from tests.support.agent.http import Reply, Seen
+from tests.support.apiserver import failure
+from tests.world import fleet
+from tests.world.fleet import Drain
+from tests.world.loop import Program, later, world_loop
+from tests.world.network import NONE, Trouble
+
+if TYPE_CHECKING:
+    from tests.world.programs import Pod
+    from tests.world.world import World
+
+WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+Act = Callable[["World", random.Random], str]
+"""Does something, and says what; empty if there is nothing to do it to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    number: int
+    at: float
+    """Seconds after the world began."""
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    act: Act
+    weight: int = 2
+
+
+GALLERY: Final[dict[str, Kind]] = {}
+
+
+def _kind(weight: int = 2) -> Callable[[Act], Act]:
+    def register(act: Act) -> Act:
+        GALLERY[act.__name__.strip("_").replace("_", "-")] = Kind(act=act, weight=weight)
+        return act
+
+    return register
+
+
+def plan(*, seed: int, begin: float, end: float, every: float) -> tuple[Fault, ...]:
+    """Faults from `begin` to `end`, one in `every` seconds at the mean, sometimes several at once."""
+    drawn = random.Random(f"{seed} plan")
+    kinds, weights = list(GALLERY), [kind.weight for kind in GALLERY.values()]
+    found: list[Fault] = []
+    at = begin
+    while True:
+        at += drawn.expovariate(1 / every) if drawn.random() < 0.7 else drawn.uniform(0, 20)
+        if at >= end:
+            return tuple(found)
+        [kind] = drawn.choices(kinds, weights)
+        found.append(Fault(number=len(found), at=at, kind=kind))
+
+
+class Storm:
+    """Carries out a plan, and is what the network asks about each request."""
+
+    def __init__(self, world: "World", faults: Sequence[Fault]) -> None:
+        self._world = world
+        self.faults = faults
+        self.weather: list[Weather] = []
+        self.triggers: list[Trigger] = []
+        world.network.trouble = self.trouble
+
+    def start(self) -> None:
+        for fault in self.faults:
+            later(fault.at, self._happen, fault)
+
+    def _happen(self, fault: Fault) -> None:
+        drawn = random.Random(f"{self._world.seed} fault {fault.number}")
+        what = GALLERY[fault.kind].act(self._world, drawn)
+        if what:
+            self._world.history.counts[f"fault {fault.kind}"] += 1
+            self._world.history.note(f"FAULT {fault.number}", f"{fault.kind}: {what}")
+
+    def calm(self) -> None:
+        """The end of all weather."""
+        self.weather.clear()
+        self.triggers.clear()
+
+    def trouble(self, program: Program, seen: Seen, host: str) -> Trouble:
+        for trigger in list(self.triggers):
+            trigger.see(program)
+        now = world_loop().time()
+        for each in list(self.weather):
+            if now > each.until:
+                self.weather.remove(each)
+                self._world.touch()
+            elif each.meets(program, seen, host):
+                trouble = each.trouble(program, seen)
+                if trouble is not NONE:
+                    self._world.history.counts[f"trouble {each.name}"] += 1
+                    return trouble
+        return NONE
+
+
+@dataclass(kw_only=True)
+class Weather:
+    """What happens to requests of some programs for a while."""
+
+    name: str
+    who: str
+    """A prefix of their names."""
+    host: str = "hub"
+    until: float
+    chance: float
+    make: Callable[[random.Random, Seen], Trouble]
+    path: str = ""
+    """A part of the paths."""
+    drawn: random.Random = field(default_factory=random.Random)
+
+    def meets(self, program: Program, seen: Seen, host: str) -> bool:
+        return program.name.startswith(self.who) and host == self.host and self.path in seen.path
+
+    def trouble(self, _program: Program, seen: Seen) -> Trouble:
+        return self.make(self.drawn, seen) if self.drawn.random() < self.chance else NONE
+
+
+@dataclass(kw_only=True)
+class Trigger:
+    """Does something right before, or shortly after, the nth request of a program."""
+
+    who: str
+    count: int
+    act: Callable[[], None]
+    storm: Storm
+
+    def see(self, program: Program) -> None:
+        if program.name == self.who:
+            self.count -= 1
+            if self.count <= 0:
+                self.storm.triggers.remove(self)
+                self.act()
+
+
+# The network.
+
+
+def _weather(
+    world: "World",
+    drawn: random.Random,
+    make: Callable[[random.Random, Seen], Trouble],
+    *,
+    name: str,
+    chance: tuple[float, float] = (0.05, 0.6),
+    seconds: tuple[float, float] = (20, 600),
+) -> str:
+    who = drawn.choice(["reconciler-", "reconciler-0", "reconciler-1", "agent/", "hub-scorer", ""])
+    length, likely = drawn.uniform(*seconds), drawn.uniform(*chance)
+    world.storm.weather.append(
+        Weather(
+            name=name,
+            who=who,
+            until=world_loop().time() + length,
+            chance=likely,
+            make=make,
+            drawn=random.Random(drawn.random()),
+        )
+    )
+    return f"{likely:.0%} of the requests of {who or 'everybody'} for {length:.0f} s"
+
+
+def _refused(status: int, message: str) -> Trouble:
+    return Trouble(refuse=failure(status, message))
+
+
+@_kind(4)
+def _conflicts(world: "World", drawn: random.Random) -> str:
+    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+        if seen.method in {"PUT", "PATCH", "DELETE"}:
+            return _refused(409, "the object has been modified")
+        return NONE
+
+    return _weather(world, drawn, make, name="409")
+
+
+@_kind()
+def _too_old(world: "World", drawn: random.Random) -> str:
+    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+        return _refused(410, "too old resource version") if "watch" in seen.query else NONE
+
+    return _weather(world, drawn, make, name="410")
+
+
+@_kind()
+def _throttled(world: "World", drawn: random.Random) -> str:
+    def make(inner: random.Random, _seen: Seen) -> Trouble:
+        reply = failure(429, "too many requests")
+        return Trouble(
+            refuse=Reply(status=429, body=reply.body, headers={"Retry-After": str(inner.randint(1, 9))})
+        )
+
+    return _weather(world, drawn, make, name="429")
+
+
+@_kind(3)
+def _server_errors(world: "World", drawn: random.Random) -> str:
+    def make(inner: random.Random, _seen: Seen) -> Trouble:
+        return _refused(inner.choice([500, 503, 504]), "etcdserver: leader changed")
+
+    return _weather(world, drawn, make, name="500", chance=(0.1, 1.0))
+
+
+@_kind(4)
+def _lost_answers(world: "World", drawn: random.Random) -> str:
+    def make(inner: random.Random, seen: Seen) -> Trouble:
+        return Trouble(lost=True, slow=inner.choice([0.0, 30.0])) if seen.method in WRITES else NONE
+
+    return _weather(world, drawn, make, name="lost answer")
+
+
+@_kind(3)
+def _broken_connections(world: "World", drawn: random.Random) -> str:
+    def make(_inner: random.Random, _seen: Seen) -> Trouble:
+        return Trouble(unsent=True)
+
+    return _weather(world, drawn, make, name="broken connection")
+
+
+@_kind(4)
+def _slow_answers(world: "World", drawn: random.Random) -> str:
+    def make(inner: random.Random, _seen: Seen) -> Trouble:
+        return Trouble(slow=inner.uniform(0.2, 12.0), late=inner.choice([0.0, inner.uniform(0, 3)]))
+
+    return _weather(world, drawn, make, name="slow answer")
+
+
+@_kind(3)
+def _cut_watches(world: "World", drawn: random.Random) -> str:
+    def make(inner: random.Random, seen: Seen) -> Trouble:
+        return Trouble(cut=inner.uniform(0.0, 60.0)) if "watch" in seen.query else NONE
+
+    for opened in list(world.hub.opened):
+        if drawn.random() < 0.5:
+            opened.watch.end(broken=True)
+    return _weather(world, drawn, make, name="cut watch", chance=(0.3, 1.0))
+
+
+@_kind(4)
+def _stale_lists(world: "World", drawn: random.Random) -> str:
+    """Another API server, which is behind, answers lists."""
+
+    def make(_inner: random.Random, seen: Seen) -> Trouble:
+        return Trouble(other=True) if seen.method == "GET" and "watch" not in seen.query else NONE
+
+    world.hub.behind = (world.hub.version, world.hub.backup())
+    for opened in list(world.hub.opened):
+        if drawn.random() < 0.3:
+            opened.watch.end(broken=True)
+    length = drawn.uniform(5, 60)
+    world.storm.weather.append(
+        Weather(
+            name="stale list",
+            who=drawn.choice(["reconciler-", "agent/", "hub-scorer", ""]),
+            until=world_loop().time() + length,
+            chance=0.7,
+            make=make,
+            drawn=random.Random(drawn.random()),
+        )
+    )
+    return f"for {length:.0f} s"
+
+
+@_kind()
+def _silent_watches(world: "World", drawn: random.Random) -> str:
+    """Open watches stay open and say nothing more: neither events nor bookmarks."""
+    count = 0
+    for opened in list(world.hub.opened):
+        if drawn.random() < 0.2:
+            opened.watch.mute()
+            count += 1
+    return f"{count} watches" if count else ""
+
+
+@_kind(3)
+def _forbidden(world: "World", drawn: random.Random) -> str:
+    """Somebody takes a right away for a while."""
+    path = drawn.choice(
+        [
+            "/addonplacementscores",
+            "/applications",
+            "/applicationsets",
+            "/configmaps",
+            "/placements",
+            "/leases",
+            "/placementdecisions",
+            "/managedclusters",
+            "/events",
+        ]
+    )
+    who = drawn.choice(["reconciler-", "agent/", "hub-scorer"])
+    length = drawn.uniform(30, 900)
+    only_writes = drawn.random() < 0.5
+
+    def make(_inner: random.Random, seen: Seen) -> Trouble:
+        return _refused(403, "forbidden") if seen.method in WRITES or not only_writes else NONE
+
+    world.storm.weather.append(
+        Weather(name="403", who=who, until=world_loop().time() + length, chance=1.0, make=make, path=path)
+    )
+    return f"{who} may not {'write' if only_writes else 'touch'} {path} for {length:.0f} s"
+
+
+@_kind()
+def _sources_fail(world: "World", drawn: random.Random) -> str:
+    def make(inner: random.Random, _seen: Seen) -> Trouble:
+        return inner.choice([_refused(503, "overloaded"), Trouble(unsent=True), Trouble(slow=40.0)])
+
+    host = drawn.choice([fleet.SOURCE_HOST, fleet.CENTRAL_HOST])
+    who = drawn.choice(["agent/", "", drawn.choice([f"agent/{name}" for name in world.sources.clusters])])
+    length = drawn.uniform(60, 3000)
+    world.storm.weather.append(
+        Weather(name="source", who=who, host=host, until=world_loop().time() + length, chance=1.0, make=make)
+    )
+    return f"{host} for {who or 'everybody'} for {length:.0f} s"
+
+
+# Programs.
+
+
+def _some_pod(world: "World", drawn: random.Random) -> "Pod":
+    return drawn.choice(
+        [*world.reconcilers, *world.reconcilers, world.leader or world.reconcilers[0], *world.pods]
+    )
+
+
+@_kind(5)
+def _kill(world: "World", drawn: random.Random) -> str:
+    pod, back = _some_pod(world, drawn), drawn.choice([2.0, 12.0, 60.0, 300.0])
+    pod.kill(back=back)
+    return f"{pod.name}, back after {back:.0f} s"
+
+
+@_kind(6)
+def _kill_at_request(world: "World", drawn: random.Random) -> str:
+    """Around one of its next requests: before it is sent, on the way, or after it took effect."""
+    pod = world.leader or world.reconcilers[0]
+    count, after = drawn.randint(1, 60), drawn.choice([0.0, 0.0005, 0.004, 0.02])
+    back = drawn.choice([2.0, 12.0, 60.0])
+
+    def act() -> None:
+        if after:
+            later(after, pod.kill)
+        else:
+            pod.kill(back=back)
+
+    world.storm.triggers.append(Trigger(who=pod.name, count=count, act=act, storm=world.storm))
+    return f"{pod.name} {after * 1000:.1f} ms after its request {count}"
+
+
+@_kind(5)
+def _freeze(world: "World", drawn: random.Random) -> str:
+    pod, seconds = _some_pod(world, drawn), drawn.choice([3.0, 11.0, 14.0, 20.0, 90.0, 700.0])
+    frozen = pod.program
+    pod.freeze()
+    later(seconds, world.thaw, pod, frozen)
+    return f"{pod.name} for {seconds:.0f} s"
+
+
+@_kind(5)
+def _freeze_at_request(world: "World", drawn: random.Random) -> str:
+    pod = world.leader or world.reconcilers[0]
+    count, seconds = drawn.randint(1, 60), drawn.choice([11.0, 14.0, 20.0, 90.0, 400.0])
+
+    def act() -> None:
+        frozen = pod.program
+        pod.freeze()
+        later(seconds, world.thaw, pod, frozen)
+
+    world.storm.triggers.append(Trigger(who=pod.name, count=count, act=act, storm=world.storm))
+    return f"{pod.name} at its request {count} for {seconds:.0f} s"
+
+
+@_kind()
+def _clock_jumps(world: "World", drawn: random.Random) -> str:
+    pod = _some_pod(world, drawn)
+    pod.skew = pod.program.skew = drawn.choice([-2.0, 2.0, 1.3, -3600.0, 3600.0, 86_400.0])
+    return f"the wall clock of {pod.name} is {pod.skew:+.1f} s off"
+
+
+@_kind(3)
+def _other_controllers(world: "World", drawn: random.Random) -> str:
+    pod = drawn.choice([world.scheduler, world.sets])
+    back = drawn.choice([5.0, 26.0, 163.0, 900.0])
+    pod.kill(back=back)
+    world.scheduler_restarts(pod, back)
+    return f"{pod.name} is away for {back:.0f} s"
+
+
+# The hub's objects.
+
+
+@_kind()
+def _namespace_terminates(world: "World", drawn: random.Random) -> str:
+    name = drawn.choice(world.sources.clusters)
+    world.hub.terminating.add(name)
+    seconds = drawn.uniform(30, 600)
+    later(seconds, world.hub.terminating.discard, name)
+    return f"{name} for {seconds:.0f} s"
+
+
+@_kind(3)
+def _replaced(world: "World", drawn: random.Random) -> str:
+    """An object is deleted, and made again with another UID."""
+    plural = drawn.choice(
+        ["applications", "applicationsets", "placements", "addonplacementscores", "placementdecisions"]
+    )
+    items = world.hub.of(plural)
+    if not items:
+        return ""
+    item = drawn.choice(items)
+    meta = item["metadata"]
+    name, namespace = meta["name"], meta.get("namespace", "")
+    if name == MOVES_SCORE or name in world.foreign_names:
+        return ""
+    seconds = drawn.choice([0.0, 0.5, 8.0, 40.0])
+    world.hub.erase("people", plural, name, namespace=namespace)
+    if plural in {"applicationsets", "placements"}:
+        # Argo CD heals what is in git.
+        later(seconds, world.heal)
+        world.laws.pardon(
+            "last-copy",
+            "admission",
+            "left",
+            "healthy-first",
+            "only-copies",
+            seconds=120 + seconds,
+            why="deleted",
+        )
+    return f"{plural} {namespace}/{name}"
+
+
+@_kind()
+def _ledger_edited(world: "World", drawn: random.Random) -> str:
+    item = world.hub.objects.get(("configmaps", fleet.HUB, MOVES_SCORE))
+    if item is None:
+        return ""
+    how = drawn.choice(["deleted", "emptied", "foreign key", "nonsense", "old"])
+    if how == "deleted":
+        world.hub.erase("people", "configmaps", MOVES_SCORE, namespace=fleet.HUB)
+    else:
+        data = dict(item.get("data") or {})
+        if how == "emptied":
+            data = {}
+        elif how == "foreign key":
+            data["people"] = "x" * drawn.randint(1, 1000)
+        elif how == "nonsense":
+            data["ledger"] = "{"
+            later(drawn.uniform(20, 200), world.repair_ledger)
+        else:
+            data["ledger"] = drawn.choice(world.old_ledgers or [data.get("ledger", "{}")])
+        world.hub.write("people", "configmaps", MOVES_SCORE, {**item, "data": data}, namespace=fleet.HUB)
+    world.touch()
+    if how != "foreign key":
+        world.laws.pardon(
+            "concurrent", "arrivals", "cooldown", "attraction", "admission", seconds=1800, why=how
+        )
+    return how
+
+
+@_kind(4)
+def _lease_edited(world: "World", drawn: random.Random) -> str:
+    key = ("leases", fleet.HUB, RECONCILER)
+    item = world.hub.objects.get(key)
+    if item is None:
+        return ""
+    how = drawn.choice(["annotated", "annotated", "deleted"])
+    if how == "annotated":
+        metadata = {**item["metadata"], "annotations": {"people": str(drawn.random())}}
+        world.hub.write("people", "leases", RECONCILER, {**item, "metadata": metadata}, namespace=fleet.HUB)
+        world.laws.annotated()
+    else:
+        world.hub.erase("people", "leases", RECONCILER, namespace=fleet.HUB)
+        # Whoever finds no Lease takes it: Kubernetes' own leader election cannot do better.
+        world.laws.pardon("fence", seconds=30, why="the Lease was deleted")
+    return how
+
+
+@_kind(1)
+def _restore(world: "World", drawn: random.Random) -> str:
+    """etcd goes back to a backup of some minutes ago."""
+    world.touch()
+    if not world.backups:
+        return ""
+    age, objects = drawn.choice(list(world.backups))
+    world.hub.restore(objects)
+    world.laws.pardon(
+        "concurrent",
+        "arrivals",
+        "cooldown",
+        "attraction",
+        "admission",
+        "left",
+        "fence",
+        "removed",
+        "last-copy",
+        "healthy-first",
+        "only-copies",
+        "foreign",
+        seconds=1800,
+        why="restored",
+    )
+    return f"to the state of {world_loop().time() - age:.0f} s ago"
+
+
+# Clusters and scores.
+
+
+@_kind(5)
+def _cluster_lost(world: "World", drawn: random.Random) -> str:
+    here = [name for name in world.sources.clusters if world.reachable(name)]
+    if len(here) < 3:
+        return ""
+    name, seconds = drawn.choice(here), drawn.choice([100.0, 500.0, 1500.0, 4000.0])
+    world.registration.lose(name)
+    later(seconds, world.registration.find, name)
+    return f"{name} for {seconds:.0f} s"
+
+
+@_kind()
+def _cluster_detached(world: "World", drawn: random.Random) -> str:
+    """And joined again later."""
+    if len(world.sources.clusters) < 4 or any(drain.cluster for drain in world.sources.drains):
+        return ""
+    name = drawn.choice(world.sources.clusters)
+    world.detach(name, back=drawn.uniform(600, 2400))
+    return name
+
+
+@_kind(4)
+def _scores_swing(world: "World", drawn: random.Random) -> str:
+    cluster, scorer = drawn.choice(world.sources.clusters), drawn.choice(world.sources.scorers)
+    value, seconds = drawn.choice([-200.0, 0.0, 100.0, 500.0, 99.9]), drawn.uniform(300, 3000)
+    world.truth.lies[cluster, scorer] = value
+    later(seconds, world.truth.lies.pop, (cluster, scorer), None)
+    return f"{scorer} of {cluster} is {value} for {seconds:.0f} s"
+
+
+@_kind(3)
+def _series_missing(world: "World", drawn: random.Random) -> str:
+    scorer, seconds = drawn.choice(world.sources.scorers), drawn.uniform(300, 4000)
+    names = world.sources.clusters
+    clusters = names if drawn.random() < 0.3 else [drawn.choice(names)]
+    for name in clusters:
+        world.truth.missing.add((name, scorer))
+        later(seconds, world.truth.missing.discard, (name, scorer))
+    return f"{scorer} of {', '.join(clusters)} for {seconds:.0f} s"
+
+
+# Applications.
+
+
+@_kind(3)
+def _unhealthy_copies(world: "World", drawn: random.Random) -> str:
+    seconds = drawn.uniform(200, 2000)
+    world.applications.never_healthy, world.applications.degraded = drawn.choice(
+        [(0.5, 0.0), (0.0, 0.6), (0.3, 0.3)]
+    )
+
+    def end() -> None:
+        world.applications.never_healthy = world.applications.degraded = 0.0
+
+    later(seconds, end)
+    return f"new copies for {seconds:.0f} s"
+
+
+@_kind(3)
+def _copy_breaks(world: "World", drawn: random.Random) -> str:
+    items = world.hub.of("applications", fleet.ARGOCD)
+    if not items:
+        return ""
+    name: str = drawn.choice(items)["metadata"]["name"]
+    world.applications.break_down(name)
+    return name
+
+
+@_kind()
+def _hard_refresh(world: "World", drawn: random.Random) -> str:
+    """Somebody presses the button in Argo CD, many times."""
+    items = world.hub.of("applications", fleet.ARGOCD)
+    for item in drawn.sample(items, min(3, len(items))):
+        metadata = {**item["metadata"], "annotations": {"argocd.argoproj.io/refresh": "hard"}}
+        name = item["metadata"]["name"]
+        world.hub.write(
+            "people", "applications", name, {**item, "metadata": metadata}, namespace=fleet.ARGOCD
+        )
+    return f"{min(3, len(items))} Applications" if items else ""
+
+
+# The fleet repository.
+
+
+@_kind(3)
+def _pace_switched(world: "World", drawn: random.Random) -> str:
+    sources = world.sources
+    if sources.drains:
+        return ""
+    world.merge(
+        replace(sources, paced=not sources.paced), "the pace is removed" if sources.paced else "a pace"
+    )
+    return "off" if sources.paced else "on"
+
+
+@_kind(3)
+def _maintenance(world: "World", drawn: random.Random) -> str:
+    sources = world.sources
+    if not sources.paced or len(sources.drains) >= 2:
+        return ""
+    name, action = drawn.choice(sources.clusters), drawn.choice(["Drain", "Drain", "Cordon", "Freeze"])
+    start = world_loop().wall() + drawn.uniform(0, 600)
+    drain = Drain(cluster=name, action=action, start=start, end=start + drawn.uniform(600, 4000))
+    world.merge(replace(sources, drains=(*sources.drains, drain)), f"{action} {name}")
+
+    def end() -> None:
+        left = tuple(each for each in world.sources.drains if each != drain)
+        if left != world.sources.drains:
+            world.merge(replace(world.sources, drains=left), f"end of {action} {name}")
+
+    later(drain.end - world_loop().wall() + drawn.uniform(-600, 600), end)
+    return f"{action} {name}"
+
+
+@_kind()
+def _scorer_removed(world: "World", drawn: random.Random) -> str:
+    """And added again later."""
+    if len(world.sources.scorers) < 2:
+        return ""
+    name = drawn.choice(world.sources.scorers)
+    before = world.sources
+    world.remove_scorer(name)
+    later(drawn.uniform(2000, 4000), world.add_scorer, name, before)
+    return name
+
+
+@_kind(3)
+def _application_edited(world: "World", drawn: random.Random) -> str:
+    """One is removed, or one is new, or one goes by another scorer."""
+    sources = world.sources
+    how = drawn.choice(["new", "removed", "other scorer", "stickiness"])
+    applications = list(sources.applications)
+    if how == "new":
+        applications.append(
+            (f"new-{len(world.history.lines)}-{len(applications)}", drawn.choice(sources.scorers))
+        )
+    elif how == "removed" and len(applications) > 3:
+        applications.pop(drawn.randrange(len(applications)))
+    elif how == "other scorer":
+        number = drawn.randrange(len(applications))
+        applications[number] = (applications[number][0], drawn.choice(sources.scorers))
+    stickiness = drawn.choice([0, 5, 10, 20]) if how == "stickiness" else sources.stickiness
+    world.merge(replace(sources, applications=tuple(applications), stickiness=stickiness), how)
+    return how

@@ -1,0 +1,175 @@
+"""The fleet repository of the world, and what it renders to: real sources, the real generator.
+
+`Sources` is what people edit. `rendered` gives the objects that Argo CD applies, and the settings of the
+reconciler.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from gitops_dsf.pipeline import produce
+from gitops_dsf.reconciler import settings
+from gitops_dsf.repository.model.repository import FleetRepositorySpec
+from tests.support import fleets, rendering, yamlfast
+from tests.support.apiserver import Object
+
+ARGOCD: Final = "argocd"
+HUB: Final = "open-cluster-management"
+SOURCE_HOST: Final = "prometheus.monitoring.svc"
+CENTRAL_HOST: Final = "thanos.monitoring.svc"
+SET: Final = "all"
+PLURALS: Final = {
+    "ApplicationSet": "applicationsets",
+    "ConfigMap": "configmaps",
+    "DynamicScorer": "dynamicscorers",
+    "ManagedClusterAddOn": "managedclusteraddons",
+    "ManagedClusterSetBinding": "managedclustersetbindings",
+    "ManifestWork": "manifestworks",
+    "Placement": "placements",
+}
+"""The kinds that something in the world reads."""
+PACE: Final = {"concurrent": 4, "arrivalsPerCluster": 2, "settleSeconds": 60, "cooldownSeconds": 600}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drain:
+    """A Maintenance document. Times are Unix seconds."""
+
+    cluster: str
+    action: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What the repository says now."""
+
+    clusters: tuple[str, ...]
+    scorers: tuple[str, ...]
+    central: tuple[str, ...] = ()
+    """Scorers that run on the hub."""
+    applications: tuple[tuple[str, str], ...]
+    """Name and scorer."""
+    paced: bool = True
+    drains: tuple[Drain, ...] = ()
+    interval: int = 300
+    stickiness: int = 20
+
+    def without_scorer(self, name: str) -> "Sources":
+        """Its applications go by the first of the others."""
+        left = tuple(each for each in self.scorers if each != name)
+        moved = tuple((app, left[0] if scorer == name else scorer) for app, scorer in self.applications)
+        central = tuple(each for each in self.central if each != name)
+        return replace(self, scorers=left, central=central, applications=moved)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rendered:
+    """Objects by plural, namespace and name."""
+
+    objects: Mapping[tuple[str, str, str], Object]
+    spec: FleetRepositorySpec
+    """The settings of the reconciler."""
+    config: str
+    """The same as text: the reconciler is rolled out when it changes."""
+
+
+def sources(*, clusters: int, scorers: int, applications: int, interval: int = 300) -> Sources:
+    """A fleet of this size. The last scorer runs on the hub, if there are two or more."""
+    names = tuple(f"free{number}" for number in range(scorers))
+    return Sources(
+        clusters=tuple(f"c{number:02}" for number in range(clusters)),
+        scorers=names,
+        central=names[-1:] if scorers > 1 else (),
+        applications=tuple((f"app-{number:02}", names[number % scorers]) for number in range(applications)),
+        interval=interval,
+    )
+
+
+@lru_cache(maxsize=64)
+def rendered(source: Sources) -> Rendered:
+    """Renders it as `gitops-dsf render` does."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="gitops-dsf-world-") as folder:
+        root = fleets.write(Path(folder) / "fleet", _documents(source))
+        result = produce(root)
+        assert result.tree is not None, result.diagnostics
+        objects: dict[tuple[str, str, str], Object] = {}
+        config = ""
+        for path in result.tree.files:
+            if not path.endswith(".yaml"):
+                continue
+            item = yamlfast.load(result.tree.read(path))
+            meta = item["metadata"]
+            if meta["name"] == "gitops-dsf-reconciler" and item["kind"] == "ConfigMap":
+                config = next(iter(item["data"].values()))
+            if item["kind"] in PLURALS:
+                objects[PLURALS[item["kind"]], meta.get("namespace", ""), meta["name"]] = item
+        file = Path(folder) / "gitops-dsf.yaml"
+        file.write_text(config)
+        return Rendered(objects=objects, spec=settings.read(file), config=config)
+
+
+def _documents(source: Sources) -> fleets.FleetSources:
+    spec: dict[str, Any] = {"git": {"url": "https://git.example.com/fleet.git"}}
+    if source.paced:
+        spec["pace"] = PACE
+    repository = fleets.document(rendering.PRODUCT, "FleetRepository", "fleet", fleets.with_images(spec))
+    every: dict[str, Any] = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
+    documents: list[Any] = [fleets.cluster(name) for name in source.clusters]
+    documents.append(fleets.document(f"{fleets.OCM}/v1beta2", "ManagedClusterSet", SET, every))
+    documents += [_scorer(name, source, on_hub=name in source.central) for name in source.scorers]
+    documents += [_application(name, scorer, source) for name, scorer in source.applications]
+    documents += [_maintenance(drain) for drain in source.drains]
+    return fleets.FleetSources(settings=repository, documents=tuple(documents))
+
+
+def _scorer(name: str, source: Sources, *, on_hub: bool) -> Object:
+    query, host = f"free_points_{name}", f"http://{SOURCE_HOST}:9090"
+    more: Object = {}
+    source_fields: Object = {"host": host, "params": {"query": query}}
+    if on_hub:
+        source_fields = {
+            "host": f"http://{CENTRAL_HOST}:9090",
+            "params": {"query": f"sum by (cluster) ({query})"},
+            "clusterLabel": {"name": "cluster"},
+        }
+        more = {"runsOn": "Hub"}
+    spec = {
+        "description": "Free points",
+        "source": source_fields,
+        "scoring": {"type": "Query", "params": {"name": name, "interval": source.interval}},
+        "scoreTTLSeconds": 4 * source.interval,
+        **more,
+    }
+    return fleets.document(rendering.DSF, "DynamicScorer", name, spec)
+
+
+def _application(name: str, scorer: str, source: Sources) -> Object:
+    placement = {"numberOfClusters": 1, "clusterSets": [SET]}
+    ranking: Object = {"scorer": scorer}
+    if source.paced:
+        ranking["demand"] = 5
+    return rendering.application(
+        name,
+        application={"source": {**fleets.SOURCE}, "destinationNamespace": name},
+        placement=placement,
+        scores=[ranking],
+        stickiness=source.stickiness,
+    )
+
+
+def _maintenance(drain: Drain) -> Object:
+    spec = {
+        "action": drain.action,
+        "clusters": [drain.cluster],
+        "start": datetime.fromtimestamp(int(drain.start), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "end": datetime.fromtimestamp(int(drain.end), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    name = f"{drain.action.lower()}-{drain.cluster}-{int(drain.start)}"
+    return fleets.document(rendering.PRODUCT, "Maintenance", name, spec)

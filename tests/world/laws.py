@@ -1,0 +1,457 @@
+"""The laws of the world: what must hold after every write, each with the sentence that the docs
+promise.
+
+`Laws` listens to every change on the hub. A law that is broken ends the world with a `Broken`. Some
+faults are allowed to break a law for a while, such as a restored etcd: `pardon` says until when,
+and why.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
+from gitops_dsf.simulator import simulate_placement
+from tests.support.apiserver import Object
+from tests.world import argocd, fleet, ocm
+from tests.world.apiserver import Change
+from tests.world.loop import world_loop
+
+if TYPE_CHECKING:
+    from tests.world.world import World
+
+SEEN_SECONDS: Final = 10.0
+"""A decision or a health that was true so long ago may still be what a deletion was decided by."""
+TIMEOUT_SECONDS: Final = 1800.0
+"""moves.timeoutSeconds of every application of the world."""
+LEFT_SECONDS: Final = 900.0
+"""Within this time OCM has left a lost cluster."""
+REMOVED_SECONDS: Final = 900.0
+"""Within this time the scores of a removed scorer are gone, and stay away."""
+DEBOUNCE_SECONDS: Final = 5.0
+RECONCILER: Final = "reconciler-"
+REPORTED_SECONDS: Final = 120.0
+MOST_A_MINUTE: Final = {"gitops-dsf-reconciler": 150, "events": 400, "": 100}
+"""Requests of one program for one path, by the last part of the path: a Lease is renewed each two
+seconds, and retried after conflicts; Events have one path for all objects.
+"""
+SENTENCES: Final = {
+    "last-copy": "The reconciler never deletes the last copy of an application.",
+    "healthy-first": (
+        "A copy is deleted only when a decided one was seen Healthy and Synced after the decision, or the"
+        " time-out is over and every decided cluster has a copy."
+    ),
+    "only-copies": "The reconciler deletes only Applications of its ApplicationSets that left the decision.",
+    "fence": "No replica sends a write after another one took the Lease.",
+    "concurrent": "No more moves are under way than spec.pace.concurrent.",
+    "arrivals": "No more moves arrive at a cluster than spec.pace.arrivalsPerCluster.",
+    "cooldown": "An application is not admitted again within spec.pace.cooldownSeconds of its last move.",
+    "admission": "With a pace no application leaves a cluster that is eligible unless its move was admitted.",
+    "attraction": "No item draws an application away before the write of the ledger that admits its move.",
+    "left": "A lost cluster is left without the reconciler.",
+    "writers": "No field has two writers.",
+    "foreign": "Nothing that people or other programs wrote is removed because something is absent.",
+    "removed": "The scores of a removed scorer go, and stay away.",
+    "reported": "Each admitted move is reported by an Event, whatever becomes of other clusters.",
+    "leader": "An annotation that somebody writes on the Lease does not end leadership.",
+    "rate": "No program repeats a request without a pause.",
+    "alive": "No program ends by a bug.",
+}
+"""As the docs say it."""
+
+
+class Broken(Exception):  # noqa: N818 - a finding
+    """A law was broken."""
+
+    def __init__(self, law: str, what: str) -> None:
+        super().__init__(f"{law}: {SENTENCES[law]} {what}")
+        self.law = law
+
+
+@dataclass(frozen=True, slots=True)
+class Pardon:
+    law: str
+    until: float
+    why: str
+
+
+class Laws:
+    """Checks each write. `broken` is the first law that was broken."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self.broken: Broken | None = None
+        self.checks = Counter[str]()
+        """How often each law was looked at with something to judge."""
+        self._pardons: list[Pardon] = []
+        self._decided: defaultdict[str, deque[tuple[float, frozenset[str]]]] = defaultdict(
+            lambda: deque(maxlen=50)
+        )
+        self._good_until: dict[str, float] = {}
+        """When an Application was last Healthy and Synced, by UID; infinite while it is."""
+        self._moves: dict[tuple[str, str, float], Any] = {}
+        self._ended: dict[str, float] = {}
+        """When the last admitted move of a Placement ended, as this world saw it."""
+        self._lost_since: dict[str, float] = {}
+        self._taken_at: list[tuple[float, str]] = []
+        """When the Lease got its holders."""
+        self._writers: dict[tuple[str, str, str], str] = {}
+        self._gone: dict[str, float] = {}
+        """When a scorer was removed from the fleet, by score."""
+        self._unreported: dict[tuple[str, str, float], float] = {}
+        """Admitted moves without an Event so far, and when the ledger got them."""
+        self._annotated: tuple[float, str] | None = None
+        """When somebody annotated the Lease, and who led."""
+        self._asked: Counter[tuple[str, str, str]] = Counter()
+        """Requests of this minute by program, method and path."""
+        world.hub.changed.append(self._look)
+
+    def pardon(self, *laws: str, seconds: float, why: str) -> None:
+        until = world_loop().time() + seconds
+        self._pardons += [Pardon(law, until, why) for law in laws]
+
+    def removed(self, score: str) -> None:
+        """A scorer is gone from the fleet."""
+        self._gone[score] = world_loop().time()
+
+    def pace_changed(self) -> None:
+        """Without a pace the ledger is emptied, and with it the memory of moves that ended."""
+        self._ended.clear()
+        self.pardon("cooldown", "concurrent", "arrivals", seconds=60, why="the pace was switched")
+
+    def returned(self, score: str) -> None:
+        self._gone.pop(score, None)
+
+    def _break(self, law: str, what: str) -> None:
+        now = world_loop().time()
+        if self.broken is None and not any(each.law == law and now <= each.until for each in self._pardons):
+            self.broken = Broken(law, what)
+            self._world.history.note("LAW BROKEN", str(self.broken))
+            self._world.stop()
+
+    def _look(self, change: Change) -> None:
+        writer, plural = self._world.hub.writer, change.key[0]
+        if writer == "etcd" and plural == "addonplacementscores":
+            return
+        for check in _CHECKS.get(plural, ()):
+            check(self, change, writer)
+        if writer.startswith(RECONCILER) and plural not in {"events", "leases"}:
+            self._fence(change, writer)
+
+    # Copies.
+
+    def _applications(self, change: Change, writer: str) -> None:
+        now, after, before = world_loop().time(), change.after, change.before
+        if after is not None:
+            uid = after["metadata"]["uid"]
+            if _is_good(after):
+                self._good_until[uid] = float("inf")
+            elif self._good_until.get(uid) == float("inf"):
+                self._good_until[uid] = now
+        begins = (
+            before is not None
+            and "deletionTimestamp" not in before["metadata"]
+            and (after is None or "deletionTimestamp" in after["metadata"])
+        )
+        if begins and writer.startswith(RECONCILER):
+            assert before is not None
+            self._deletion(before, writer)
+
+    def _deletion(self, copy: Object, writer: str) -> None:
+        hub, name = self._world.hub, copy["metadata"]["name"]
+        cluster = copy["spec"]["destination"]["name"]
+        owners = copy["metadata"].get("ownerReferences") or []
+        owner = owners[0]["uid"] if owners else ""
+        others = [
+            each
+            for each in hub.of("applications", fleet.ARGOCD)
+            if any(one["uid"] == owner for one in each["metadata"].get("ownerReferences") or [])
+            and each["metadata"]["uid"] != copy["metadata"]["uid"]
+            and "deletionTimestamp" not in each["metadata"]
+        ]
+        self.checks["last-copy"] += 1
+        if not others:
+            self._break("last-copy", f"{writer} deleted {name}")
+        sets = [each for each in hub.of("applicationsets", fleet.ARGOCD) if each["metadata"]["uid"] == owner]
+        if not sets:
+            self._break("only-copies", f"{writer} deleted {name}, whose ApplicationSet is gone")
+            return
+        placement = _placement_of(sets[0])
+        decisions = list(self._recent(placement))
+        self.checks["only-copies"] += 1
+        if decisions and all(cluster in decided for _, decided in decisions):
+            self._break("only-copies", f"{writer} deleted {name}, and {placement} is decided for {cluster}")
+        self.checks["healthy-first"] += 1
+        if not any(self._may_go(others, decided, since) for since, decided in decisions):
+            there = ", ".join(f"{each['metadata']['name']} {each.get('status')}" for each in others)
+            self._break("healthy-first", f"{writer} deleted {name}; decided: {decisions}; left: {there}")
+
+    def _recent(self, placement: str) -> Iterator[tuple[float, frozenset[str]]]:
+        """The decisions that held within the last seconds, with the time since when."""
+        entries, now = list(self._decided[placement]), world_loop().time()
+        for number, (since, decided) in enumerate(entries):
+            until = entries[number + 1][0] if number + 1 < len(entries) else now
+            if until >= now - SEEN_SECONDS:
+                yield since, decided
+
+    def _may_go(self, others: list[Object], decided: frozenset[str], since: float) -> bool:
+        now = world_loop().time()
+        on = {each["spec"]["destination"]["name"]: each["metadata"]["uid"] for each in others}
+        if not decided:
+            return False
+        good = [
+            cluster
+            for cluster in decided & on.keys()
+            if self._good_until.get(on[cluster], -1.0) >= max(since, now - SEEN_SECONDS)
+        ]
+        return bool(good) or (decided <= on.keys() and now >= since + TIMEOUT_SECONDS)
+
+    def _decisions(self, change: Change, writer: str) -> None:
+        item = change.after or change.before
+        assert item is not None
+        placement = (item["metadata"].get("labels") or {}).get(PLACEMENT_LABEL, "")
+        pages = [
+            page
+            for page in self._world.hub.of("placementdecisions", fleet.ARGOCD)
+            if (page["metadata"].get("labels") or {}).get(PLACEMENT_LABEL) == placement
+        ]
+        clusters = frozenset(
+            each["clusterName"]
+            for page in pages
+            for each in (page.get("status") or {}).get("decisions") or []
+        )
+        entries = self._decided[placement]
+        before = entries[-1][1] if entries else frozenset()
+        if not entries or before != clusters:
+            entries.append((world_loop().time(), clusters))
+            if writer == ocm.SCHEDULER and len(before) == 1 and len(clusters) == 1:
+                self._admission(placement, min(before), min(clusters))
+
+    # Moves.
+
+    def _admission(self, placement: str, source: str, target: str) -> None:
+        state = self._world.informers.state
+        item = state.placements.get((fleet.ARGOCD, placement))
+        if item is None or not _is_paced(item):
+            return
+        now = datetime.fromtimestamp(world_loop().wall(), UTC)
+        verdict = simulate_placement(item, state=state, now=now)
+        if source not in (verdict.scores or {}):
+            # The cluster is no longer eligible: OCM leaves it by itself.
+            return
+        self.checks["admission"] += 1
+        key = f"{fleet.ARGOCD}/{placement}"
+        ledger = self.stored().ledger
+        known = [*ledger.moves, *self._moves.values()]
+        if not any((each.placement, each.source, each.target) == (key, source, target) for each in known):
+            self._break("admission", f"{placement} went from {source} to {target}")
+
+    def stored(self) -> StoredMoves:
+        """What the reconciler keeps of moves."""
+        item = self._world.hub.objects.get(("configmaps", fleet.HUB, MOVES_SCORE))
+        try:
+            return read_moves((item or {}).get("data"))
+        except MovesError:
+            return StoredMoves()
+
+    def _configmaps(self, change: Change, writer: str) -> None:
+        if change.key[2] != MOVES_SCORE or not writer.startswith(RECONCILER):
+            return
+        moves = self.stored().ledger.moves
+        under_way = [each for each in moves if each.under_way and each.admitted]
+        self.checks["concurrent"] += 1
+        if len(under_way) > fleet.PACE["concurrent"]:
+            self._break("concurrent", f"{len(under_way)} are: {under_way}")
+        arrivals = Counter(each.target for each in under_way)
+        for cluster, count in arrivals.items():
+            self.checks["arrivals"] += 1
+            if count > fleet.PACE["arrivalsPerCluster"]:
+                self._break("arrivals", f"{count} go to {cluster}: {under_way}")
+        now = self._world.hub.now()
+        for each in moves:
+            key = each.placement, each.target, each.since
+            known = self._moves.get(key)
+            if known is None and each.admitted and each.under_way:
+                ended = self._ended.get(each.placement)
+                self.checks["cooldown"] += 1
+                if ended is not None and each.since < ended + fleet.PACE["cooldownSeconds"] - 5.0:
+                    self._break(
+                        "cooldown", f"{each.placement} ended at {ended:.0f}, again at {each.since:.0f}"
+                    )
+            if known is None and each.admitted and each.under_way:
+                self._unreported[key] = world_loop().time()
+            if each.admitted and not each.under_way and (known is None or known.under_way):
+                self._ended[each.placement] = max(each.phase_since, self._ended.get(each.placement, 0.0))
+            self._moves[key] = each
+        for key in [key for key, each in self._moves.items() if each.since < now - 4 * 3600]:
+            del self._moves[key]
+
+    def _events(self, change: Change, writer: str) -> None:
+        item = change.after
+        if item is not None and item.get("reason") == "MoveAdmitted" and writer.startswith(RECONCILER):
+            name = item["involvedObject"]["name"]
+            self.checks["reported"] += 1
+            for key in [key for key in self._unreported if key[0].partition("/")[2] == name]:
+                del self._unreported[key]
+
+    def annotated(self) -> None:
+        """Somebody wrote an annotation on the Lease."""
+        leader = self._world.leader
+        if leader is not None and self._world.is_fine:
+            self._annotated = world_loop().time(), leader.name
+
+    def asked(self, program: str, method: str, path: str) -> None:
+        """A request was sent."""
+        key = program, method, path
+        self._asked[key] += 1
+        if self._asked[key] == MOST_A_MINUTE.get(path.rpartition("/")[2], MOST_A_MINUTE[""]):
+            self._break("rate", f"{program}: {method} {path} {self._asked[key]} times in a minute")
+
+    def _scores(self, change: Change, writer: str) -> None:
+        _, cluster, name = change.key
+        if name == MOVES_SCORE:
+            self._items(change, writer)
+            return
+        if name in self._gone and change.after is not None and change.before is None:
+            self.checks["removed"] += 1
+            if world_loop().time() > self._gone[name] + REMOVED_SECONDS:
+                self._break("removed", f"{writer} wrote {name} of {cluster} again")
+        kind = writer.partition("/")[0]
+        if kind in {"agent", "hub-scorer"} and change.after is not None:
+            self.checks["writers"] += 1
+            expected = "hub-scorer" if name in self._world.sources.central else f"agent/{cluster}"
+            if writer != expected and name not in self._gone:
+                self._break("writers", f"{writer} wrote {name} of {cluster}, which {expected} writes")
+
+    def _items(self, change: Change, writer: str) -> None:
+        if not writer.startswith(RECONCILER):
+            return
+        cluster = change.key[1]
+        now, before = _items(change.after), _items(change.before)
+        stored = self.stored()
+        under_way = {(each.placement, each.target) for each in stored.ledger.moves if each.under_way}
+        pushed = {each.placement for each in stored.ledger.moves if each.under_way and each.source == cluster}
+        for key, value in now.items():
+            if value < 0 and before.get(key) != value:
+                # A refuge draws nothing while Steady counts; an item that takes Steady away does.
+                self.checks["attraction"] += 1
+                if key not in pushed:
+                    self._break("attraction", f"{key}={value} on {cluster}; under way: {sorted(under_way)}")
+
+    def _leases(self, change: Change, _writer: str) -> None:
+        before, after = (
+            ((each or {}).get("spec") or {}).get("holderIdentity") or ""
+            for each in (change.before, change.after)
+        )
+        now = world_loop().time()
+        if after and after != before:
+            self._taken_at.append((now, after))
+        if self._annotated is not None:
+            at, leader = self._annotated
+            if not self._world.is_fine or now > at + 30.0:
+                self._annotated = None
+            elif not after.startswith(f"{leader}_"):
+                self._break("leader", f"{leader} led, and {after or 'nobody'} does {now - at:.1f} s later")
+
+    def _fence(self, change: Change, writer: str) -> None:
+        """By the time of sending: what is under way cannot be called back."""
+        if not self._taken_at:
+            return
+        at, holder = self._taken_at[-1]
+        sent = self._world.network.sent
+        self.checks["fence"] += 1
+        if not holder.startswith(f"{writer}_") and sent is not None and sent > at:
+            self._break("fence", f"{writer} wrote {change.key} {sent - at:.3f} s after {holder} took it")
+
+    # What does not change by a write.
+
+    def _clusters(self, change: Change, writer: str) -> None:
+        name, now = change.key[2], world_loop().time()
+        keys = (
+            [] if change.after is None else [each["key"] for each in change.after["spec"].get("taints") or []]
+        )
+        if ocm.UNREACHABLE["key"] in keys:
+            self._lost_since.setdefault(name, now)
+        else:
+            self._lost_since.pop(name, None)
+        if change.before is not None and change.after is not None and writer.startswith(RECONCILER):
+            self.checks["writers"] += 1
+            was, is_now = (_without_ours(each) for each in (change.before, change.after))
+            if was != is_now:
+                self._break("writers", f"{writer} changed {name}: {was} -> {is_now}")
+
+    def tick(self) -> None:
+        """Checks what time alone breaks."""
+        world, now = self._world, world_loop().time()
+        self._asked.clear()
+        if world.errors:
+            self._break("alive", world.errors[0])
+        if not world.is_fine:
+            self._unreported.clear()
+        for (placement, target, _), at in list(self._unreported.items()):
+            if now > at + REPORTED_SECONDS:
+                self._break("reported", f"the move of {placement} to {target} is not")
+        for item, text in world.foreign.items():
+            self.checks["foreign"] += 1
+            plural, namespace, name = item
+            stored = world.hub.objects.get(item)
+            if stored is None or text not in msgspec.json.encode(stored).decode():
+                self._break("foreign", f"{text!r} is gone from {plural} {namespace}/{name}")
+        if world.scheduler_up_since is None or now < world.scheduler_up_since + LEFT_SECONDS:
+            return
+        for cluster, since in self._lost_since.items():
+            if now < since + LEFT_SECONDS:
+                continue
+            self.checks["left"] += 1
+            for placement, entries in self._decided.items():
+                if entries and cluster in entries[-1][1] and world.has_alternative(placement, cluster):
+                    self._break("left", f"{placement} is still on {cluster}, lost for {now - since:.0f} s")
+
+
+Check = Callable[[Laws, Change, str], None]
+_CHECKS: Final[dict[str, tuple[Check, ...]]] = {
+    "applications": (Laws._applications,),
+    "placementdecisions": (Laws._decisions,),
+    "configmaps": (Laws._configmaps,),
+    "addonplacementscores": (Laws._scores,),
+    "events": (Laws._events,),
+    "leases": (Laws._leases,),
+    "managedclusters": (Laws._clusters,),
+}
+
+
+def _is_good(item: Object) -> bool:
+    status = item.get("status") or {}
+    return bool(
+        (status.get("health") or {}).get("status") == "Healthy"
+        and (status.get("sync") or {}).get("status") == "Synced"
+        and "deletionTimestamp" not in item["metadata"]
+    )
+
+
+def _placement_of(item: Object) -> str:
+    generator = item["spec"]["generators"][0]["clusterDecisionResource"]
+    return str(generator["labelSelector"]["matchLabels"][PLACEMENT_LABEL])
+
+
+def _is_paced(item: Any) -> bool:
+    return MOVES_SCORE in msgspec.json.encode(item.spec).decode()
+
+
+def _items(item: Object | None) -> dict[str, int]:
+    return {each["name"]: each["value"] for each in ((item or {}).get("status") or {}).get("scores") or []}
+
+
+def _without_ours(item: Object) -> Any:
+    """What others write of a cluster."""
+    taints = [each for each in item["spec"].get("taints") or [] if each["key"] != MAINTENANCE_TAINT]
+    return {**item["spec"], "taints": taints}, item["metadata"].get("labels"), item.get("status")
+
+
+__all__ = ["SENTENCES", "Broken", "Laws", "argocd"]

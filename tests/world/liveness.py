@@ -1,0 +1,142 @@
+"""What a world must reach when its faults have ended: it is quiet, and equal to what a world without
+faults reaches.
+
+Decisions are not compared one by one with another run, because the stickiness keeps whichever
+cluster an application came to. What a world without faults reaches is a fixed point, and
+`unsettled` names all that is not at it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.simulator import simulate_placement
+from tests.world import fleet, ocm
+from tests.world.laws import _is_good, _items, _placement_of
+from tests.world.loop import world_loop
+
+if TYPE_CHECKING:
+    from tests.world.world import World
+
+BOUND_SECONDS: Final = 4 * 3600.0
+"""From the end of the faults until everything is settled."""
+QUIET_SECONDS: Final = 600.0
+"""How long it must stay so."""
+POINTS: Final = 5
+"""By how much a published score may differ from the truth: the default dead band."""
+REQUESTS_PER_MINUTE: Final = {"reconciler": 240.0, "agent": 30.0, "hub-scorer": 60.0}
+"""Of all replicas of a program in a quiet world."""
+
+
+def calm(world: "World") -> None:
+    """Ends all faults: everything is reachable, every program runs, and the fleet is what it was at first."""
+    world.storm.calm()
+    world.hub.terminating.clear()
+    world.applications.never_healthy = world.applications.degraded = 0.0
+    world.truth.still_since = world_loop().time()
+    world.truth.lies.clear()
+    world.truth.missing.clear()
+    for name in sorted(world.registration.lost):
+        world.registration.find(name)
+    for pod in [*world.pods, world.scheduler, world.sets]:
+        pod.skew = pod.program.skew = 0.0
+        if pod.program.frozen:
+            pod.thaw()
+    ledger = world.hub.objects.get(("configmaps", fleet.HUB, MOVES_SCORE))
+    if ledger is not None and (ledger.get("data") or {}).get("ledger") == "{":
+        world.repair_ledger()
+    sources = world.sources
+    first = world.first_sources
+    for name in first.clusters:
+        if name not in world.agents:
+            world.join(name)
+    for name in first.scorers:
+        world.laws.returned(name)
+    applications = tuple(sources.applications)
+    world.merge(replace(first, applications=applications), "everything as at first")
+    world.history.note("CALM", "all faults end")
+
+
+def unsettled(world: "World") -> Iterator[str]:
+    """What is not at the fixed point."""
+    hub, state = world.hub, world.informers.state
+    now = datetime.fromtimestamp(world_loop().wall(), UTC)
+    decided: dict[str, set[str]] = {}
+    for page in hub.of("placementdecisions", fleet.ARGOCD):
+        name = (page["metadata"].get("labels") or {}).get(PLACEMENT_LABEL, "")
+        entries = (page.get("status") or {}).get("decisions") or []
+        decided.setdefault(name, set()).update(each["clusterName"] for each in entries)
+    for key in sorted(state.placements):
+        verdict = simulate_placement(state.placements[key], state=state, now=now)
+        there = decided.get(key[1], set())
+        if set(verdict.chosen) != there or not verdict.chosen:
+            yield f"{key[1]} is decided for {sorted(there)}, OCM would say {sorted(verdict.chosen)}"
+    for item in hub.of("applicationsets", fleet.ARGOCD):
+        wanted = decided.get(_placement_of(item), set())
+        copies = [
+            each
+            for each in hub.of("applications", fleet.ARGOCD)
+            if any(
+                owner["uid"] == item["metadata"]["uid"]
+                for owner in each["metadata"].get("ownerReferences") or []
+            )
+        ]
+        placed = {each["spec"]["destination"]["name"] for each in copies}
+        if placed != wanted:
+            yield f"{item['metadata']['name']} has copies on {sorted(placed)}, decided: {sorted(wanted)}"
+        for each in copies:
+            if not _is_good(each):
+                yield f"{each['metadata']['name']} is not healthy: {each.get('status')}"
+    stored = world.laws.stored()
+    for move in stored.ledger.under_way:
+        yield f"a move is under way: {move}"
+    for waiting in stored.queue.waiting:
+        yield f"a move waits: {waiting}"
+    for item in hub.of("addonplacementscores"):
+        meta = item["metadata"]
+        if meta["name"] == MOVES_SCORE and any(value < 0 for value in _items(item).values()):
+            yield f"items are left on {meta['namespace']}: {_items(item)}"
+    for item in hub.of("managedclusters"):
+        for taint in item["spec"].get("taints") or []:
+            if taint["key"] in {MAINTENANCE_TAINT, ocm.UNREACHABLE["key"]}:
+                yield f"{item['metadata']['name']} has the taint {taint['key']}"
+    yield from _scores(world)
+    if world.leader is None:
+        yield "nobody leads"
+
+
+def _scores(world: "World") -> Iterator[str]:
+    now = datetime.fromtimestamp(world.hub.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for cluster in world.sources.clusters:
+        for scorer in world.sources.scorers:
+            item = world.hub.objects.get(("addonplacementscores", cluster, scorer))
+            found = _items(item).get(scorer)
+            truth = world.truth.value(cluster, scorer)
+            if found is None or item is None or truth is None:
+                yield f"{scorer} of {cluster} is missing"
+            elif abs(found - max(-100.0, min(100.0, truth))) > POINTS:
+                yield f"{scorer} of {cluster} is {found}, the truth is {truth:.1f}"
+            elif item["status"].get("validUntil", "") <= now:
+                yield f"{scorer} of {cluster} is expired"
+    known = {*world.sources.scorers, MOVES_SCORE, *world.foreign_names}
+    for item in world.hub.of("addonplacementscores"):
+        meta = item["metadata"]
+        if meta["name"] not in known:
+            yield f"{meta['name']} of {meta['namespace']} is of no scorer"
+
+
+def too_many_requests(requests: dict[str, int], *, seconds: float) -> Iterator[str]:
+    """What a quiet world asked the hub for, by program."""
+    totals: dict[str, int] = {}
+    for key, count in requests.items():
+        program, _method, host = key.split(" ")
+        if host == "hub":
+            name = "reconciler" if program.startswith("reconciler-") else program
+            totals[name] = totals.get(name, 0) + count
+    for name, total in sorted(totals.items()):
+        rate = total * 60 / seconds
+        if rate > REQUESTS_PER_MINUTE[name]:
+            yield f"{name} asks the hub {rate:.0f} times a minute, more than {REQUESTS_PER_MINUTE[name]:.0f}"

@@ -1,0 +1,352 @@
+"""The network of the world: an httpx transport whose other end is in memory.
+
+A request leaves its program after a delay, arrives, takes effect and is answered, each as its own
+moment. What is under way goes on when its program is frozen or killed, as packets do. `Trouble`,
+which the faults draw, says what goes wrong on the way.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+
+from tests.support.agent.http import Fault, Reply, Seen
+from tests.world.loop import NOBODY, PROGRAM, Program, later, world_loop
+
+
+class Watch:
+    """An open watch: the server's end. The client's end is `Incoming`."""
+
+    def __init__(self) -> None:
+        self.client: Incoming | None = None
+        self.ended = self.muted = False
+        self.on_end: Callable[[], None] = lambda: None
+
+    def send(self, line: bytes) -> None:
+        if self.client is not None and not self.ended and not self.muted:
+            self.client.arrive(line)
+
+    def mute(self) -> None:
+        """Nothing is sent any more, and it stays open."""
+        self.muted = True
+
+    def end(self, *, broken: bool = False) -> None:
+        """The server ends it, or the connection breaks."""
+        if not self.ended:
+            self.ended = True
+            self.on_end()
+            if self.client is not None and not self.muted:
+                self.client.arrive(None, broken=broken)
+
+
+Answer = Reply | Fault | Watch
+
+
+class Server(Protocol):
+    """Answers at once; what it has under way is its own matter."""
+
+    def answered(self, seen: Seen) -> Answer: ...
+
+    def elsewhere(self, seen: Seen) -> Answer:
+        """The answer of another replica of it, which may be behind."""
+        return self.answered(seen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trouble:
+    """What goes wrong with one request."""
+
+    refuse: Reply | None = None
+    """The answer of a server that does nothing."""
+    lost: bool = False
+    """The request takes effect, and its answer never arrives."""
+    unsent: bool = False
+    """The connection breaks before the request arrives."""
+    slow: float = 0.0
+    """Seconds more until the answer."""
+    late: float = 0.0
+    """Seconds more until it arrives."""
+    cut: float | None = None
+    """A watch breaks after so many seconds."""
+    other: bool = False
+    """A list or watch is answered by another API server, which is behind."""
+
+
+NONE: Final = Trouble()
+Trace = Callable[[str, Mapping[str, Any]], Awaitable[None]]
+
+
+class Network:
+    """By host. Delays are drawn by program, so that one program's requests do not change another's."""
+
+    def __init__(self, *, seed: int) -> None:
+        self._seed = seed
+        self._random: dict[str, random.Random] = {}
+        self.hosts: dict[str, Server] = {}
+        self.trouble: Callable[[Program, Seen, str], Trouble] = lambda _program, _seen, _host: NONE
+        self.unreachable: Callable[[Program, str], bool] = lambda _program, _host: False
+        """Whether this program has no way to this host now."""
+        self.requests = 0
+        self.requester: Program | None = None
+        """Whose request a server answers now."""
+        self.sent: float | None = None
+        """When it was sent."""
+        self.count: Callable[[Program, Seen, str], None] = lambda _program, _seen, _host: None
+
+    def random_of(self, program: Program) -> random.Random:
+        if program.name not in self._random:
+            self._random[program.name] = random.Random(f"{self._seed} {program.name}")
+        return self._random[program.name]
+
+    def delay(self, program: Program) -> float:
+        """Seconds of one way: a few milliseconds, rarely a tenth of a second."""
+        drawn = self.random_of(program).random()
+        return 0.001 + 0.004 * drawn + (0.1 if drawn > 0.99 else 0.0)
+
+    async def send(self, seen: Seen, *, host: str, trace: Trace | None, read: float | None) -> "Arrived":
+        """Sends a request, and returns when its answer begins. Raises the errors of httpx."""
+        program = PROGRAM.get()
+        assert program is not None, f"nobody's request: {seen.method} {seen.target}"
+        self.requests += 1
+        if host not in self.hosts or self.unreachable(program, host):
+            await asyncio.sleep(self.delay(program))
+            raise httpx.ConnectError("All connection attempts failed")
+        trouble = self.trouble(program, seen, host)
+        await asyncio.sleep(self.delay(program))
+        if trace is not None:
+            await trace("http11.send_request_headers.started", {})
+            await trace("http11.send_request_body.started", {})
+        self.count(program, seen, host)
+        return await _Exchange(self, program, host, seen, trouble).answer(read)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The beginning of an answer, and its content or the watch that it opens."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: "bytes | Incoming"
+
+
+class Incoming(httpx.AsyncByteStream):
+    """The client's end of a watch."""
+
+    def __init__(self, network: Network, program: Program, watch: Watch, *, read: float | None) -> None:
+        self._network, self._program, self._watch, self._read = network, program, watch, read
+        self._pieces: asyncio.Queue[tuple[bytes | None, bool]] = asyncio.Queue()
+        self._last = 0.0
+        watch.client = self
+
+    def arrive(self, line: bytes | None, *, broken: bool = False) -> None:
+        """In the order of sending, after the delay of the network."""
+        loop = world_loop()
+        self._last = max(self._last, loop.time() + self._network.delay(self._program))
+        loop.call_at(self._last, self._pieces.put_nowait, (line, broken), context=NOBODY)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            try:
+                async with asyncio.timeout(self._read):
+                    line, broken = await self._pieces.get()
+            except TimeoutError as error:
+                raise httpx.ReadTimeout("the watch is silent") from error
+            if broken:
+                raise httpx.ReadError("the connection broke")
+            if line is None:
+                return
+            yield line
+
+    async def aclose(self) -> None:
+        self._watch.client = None
+        self._watch.end()
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, network: Network, program: Program, host: str, seen: Seen, trouble: Trouble) -> None:
+        self._network, self._program, self._host, self._seen = network, program, host, seen
+        self._trouble = trouble
+        self._answer: asyncio.Future[Answer] = world_loop().create_future()
+        self._sent = world_loop().time()
+        way = network.delay(program) + trouble.late
+        later(way, self._arrive)
+
+    def _arrive(self) -> None:
+        trouble = self._trouble
+        if trouble.unsent:
+            self._settle(Fault())
+            return
+        answer: Answer
+        if trouble.refuse is not None:
+            answer = trouble.refuse
+        else:
+            self._network.requester, self._network.sent = self._program, self._sent
+            server = self._network.hosts[self._host]
+            answer = server.elsewhere(self._seen) if trouble.other else server.answered(self._seen)
+            self._network.requester = self._network.sent = None
+        if trouble.lost and not isinstance(answer, Watch):
+            answer = Fault(hang=trouble.slow > 0)
+        if isinstance(answer, Watch) and trouble.cut is not None:
+            later(trouble.cut, lambda: answer.end(broken=True))
+        way = self._network.delay(self._program) + trouble.slow
+        later(way, self._settle, answer)
+
+    def _settle(self, answer: Answer) -> None:
+        if not self._answer.done():
+            self._answer.set_result(answer)
+        elif isinstance(answer, Watch):
+            answer.end()
+
+    async def answer(self, read: float | None) -> Arrived:
+        try:
+            async with asyncio.timeout(read):
+                answer = await self._answer
+                if isinstance(answer, Fault) and answer.hang:
+                    await asyncio.Event().wait()
+        except TimeoutError as error:
+            raise httpx.ReadTimeout("no answer in time") from error
+        if isinstance(answer, Fault):
+            raise httpx.ReadError("the connection broke")
+        if isinstance(answer, Watch):
+            return Arrived(200, {}, Incoming(self._network, self._program, answer, read=read))
+        return Arrived(answer.status, answer.headers, answer.body)
+
+
+class _Headers(dict[str, str]):
+    """With names in lower case, whatever case is asked for."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return super().get(key.lower(), default)
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(str(key).lower())
+
+
+class LeanResponse:
+    """What the programs use of httpx.Response. Building a real one takes three times as long as everything
+    else that a request needs here.
+    """
+
+    extensions: Final[Mapping[str, Any]] = {}
+
+    def __init__(self, arrived: Arrived) -> None:
+        self.status_code = arrived.status
+        self.headers = _Headers({name.lower(): value for name, value in arrived.headers.items()})
+        self._content = arrived.content
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status_code < 300
+
+    @property
+    def reason_phrase(self) -> str:
+        return httpx.codes.get_reason_phrase(self.status_code)
+
+    async def aiter_raw(self) -> AsyncIterator[bytes]:
+        if isinstance(self._content, Incoming):
+            async for line in self._content:
+                yield line
+        elif self._content:
+            yield self._content
+
+    async def aclose(self) -> None:
+        if isinstance(self._content, Incoming):
+            await self._content.aclose()
+
+
+class _LeanStream:
+    """`async with client.stream(...)` without httpx."""
+
+    def __init__(
+        self,
+        network: Network,
+        client: httpx.AsyncClient,
+        method: str,
+        url: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        content: bytes | AsyncIterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: httpx.Timeout | None = None,
+        extensions: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._network, self._method, self._content = network, method, content
+        self._read = (timeout or client.timeout).read
+        self._trace = (extensions or {}).get("trace")
+        parts = urlsplit(url)
+        self._host = parts.hostname or ""
+        query = urlencode(params) if params else parts.query
+        self._target = f"{parts.path or '/'}?{query}" if query else parts.path or "/"
+        own = _own_headers(client)
+        self._headers = own | {name.lower(): value for name, value in (headers or {}).items()}
+
+    async def __aenter__(self) -> LeanResponse:
+        content = self._content
+        if content is None:
+            body = b""
+        elif isinstance(content, bytes):
+            body = content
+        else:
+            body = b"".join([piece async for piece in content])
+        seen = Seen(
+            method=self._method,
+            target=self._target,
+            headers=self._headers,
+            body=body,
+            at=world_loop().time(),
+        )
+        arrived = await self._network.send(seen, host=self._host, trace=self._trace, read=self._read)
+        self._response = LeanResponse(arrived)
+        return self._response
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self._response.aclose()
+
+
+def _own_headers(client: httpx.AsyncClient) -> dict[str, str]:
+    kept: dict[str, str] | None = client.__dict__.get("world_headers")
+    if kept is None:
+        kept = client.__dict__["world_headers"] = {
+            name.lower(): value for name, value in client.headers.items()
+        }
+    return kept
+
+
+def install(network: Network, *, lean: bool = True) -> None:
+    """Replaces the network of this process: every httpx client, whoever creates it.
+
+    Unless `lean`, the requests go through all of httpx down to its transport. The history is the same,
+    byte for byte (a test compares them), and the world three times as slow.
+    """
+
+    async def handle(_transport: Any, request: httpx.Request) -> httpx.Response:
+        limits: Mapping[str, float | None] = request.extensions.get("timeout", {})
+        seen = Seen(
+            method=request.method,
+            target=request.url.raw_path.decode(),
+            headers={name.lower(): value for name, value in request.headers.items()},
+            body=await request.aread(),
+            at=world_loop().time(),
+        )
+        arrived = await network.send(
+            seen, host=request.url.host, trace=request.extensions.get("trace"), read=limits.get("read")
+        )
+        content = arrived.content
+        stream = content if isinstance(content, Incoming) else httpx.ByteStream(content)
+        return httpx.Response(arrived.status, headers=dict(arrived.headers), stream=stream)
+
+    async def close(_transport: Any) -> None: ...
+
+    def stream(client: httpx.AsyncClient, method: str, url: str, **how: Any) -> _LeanStream:
+        return _LeanStream(network, client, method, url, **how)
+
+    for name, replacement in (("handle_async_request", handle), ("aclose", close)):
+        setattr(httpx.AsyncHTTPTransport, name, replacement)
+    if lean:
+        setattr(httpx.AsyncClient, "stream", stream)  # noqa: B010 - mypy knows that it is a method

@@ -1,0 +1,203 @@
+"""Runs one world to its end, in a process of its own, and makes a failing one smaller."""
+
+import asyncio
+import json
+import os
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.world import faults, liveness, loop
+from tests.world.faults import Fault
+from tests.world.laws import Broken
+from tests.world.world import Size, World, folder, prepare
+
+BEGIN_SECONDS: Final = 1200.0
+"""Before it nothing goes wrong: the fleet is installed."""
+EVERY_SECONDS: Final = 240.0
+"""Between two faults, at the mean."""
+SHOWN: Final = 60
+"""Lines of the history that are shown of a failure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What to run."""
+
+    seed: int
+    hours: float = 3.0
+    """Until the faults end; then the world has liveness.BOUND_SECONDS to settle."""
+    size: Size = field(default_factory=Size)
+    settles: bool = True
+    """Whether it goes on until it is settled. Without, it ends with the faults."""
+    only: tuple[int, ...] | None = None
+    """Numbers of the faults that happen; None means all."""
+
+    @property
+    def command(self) -> str:
+        words = [f"make world SEED={self.seed} HOURS={self.hours:g}"]
+        if self.size != Size():
+            words.append(f"CLUSTERS={self.size.clusters} APPLICATIONS={self.size.applications}")
+        if self.only is not None:
+            words.append(f"FAULTS={','.join(map(str, self.only)) or 'none'}")
+        return " ".join(words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    order: Order
+    law: str
+    """The law that broke; empty if none did."""
+    what: str
+    digest: str
+    hours: float
+    """Virtual hours that it ran."""
+    cpu: float
+    """Seconds."""
+    counts: dict[str, int]
+    checks: dict[str, int]
+    lines: list[str]
+    faults: int
+
+
+def planned(order: Order) -> tuple[Fault, ...]:
+    every = faults.plan(seed=order.seed, begin=BEGIN_SECONDS, end=order.hours * 3600, every=EVERY_SECONDS)
+    return every if order.only is None else tuple(each for each in every if each.number in order.only)
+
+
+async def _live(order: Order, files: Path) -> tuple[World, str, str]:
+    world = World(seed=order.seed, size=order.size, folder=files, faults=planned(order))
+    prepare(seed=order.seed, net=world.network, lean=os.environ.get("WORLD_CLIENT") != "httpx")
+    world.start()
+    law, what = "", ""
+    try:
+        async with asyncio.timeout(order.hours * 3600):
+            await world.ended.wait()
+    except TimeoutError:
+        if not order.settles:
+            return world, "", ""
+        liveness.calm(world)
+        what = await _settle(world)
+        law = "liveness" if what else ""
+    if world.laws.broken is not None:
+        law, what = world.laws.broken.law, str(world.laws.broken)
+    return world, law, what
+
+
+async def _settle(world: World) -> str:
+    """Waits until the world is settled, and stays so. Returns what is not."""
+    end = loop.world_loop().time() + liveness.BOUND_SECONDS
+    quiet_since: float | None = None
+    requests: Counter[str] = Counter()
+    while not world.ended.is_set():
+        now = loop.world_loop().time()
+        wrong = list(liveness.unsettled(world))
+        if wrong:
+            quiet_since = None
+            if now > end:
+                return f"after {liveness.BOUND_SECONDS / 3600:g} h without faults: {'; '.join(wrong[:5])}"
+        elif quiet_since is None:
+            quiet_since, requests = now, Counter(world.requests)
+        elif now >= quiet_since + liveness.QUIET_SECONDS:
+            asked = world.requests - requests
+            return "; ".join(liveness.too_many_requests(asked, seconds=now - quiet_since))
+        await asyncio.sleep(60.0)
+    return ""
+
+
+def run(order: Order) -> Result:
+    """Runs a world in this process, which is fit for nothing else afterwards."""
+    began = time.process_time()
+    with folder() as files:
+        world, law, what = loop.run(_live(order, Path(files)))
+    return Result(
+        order=order,
+        law=law,
+        what=what,
+        digest=world.history.digest,
+        hours=world.now / 3600,
+        cpu=time.process_time() - began,
+        counts=dict(world.history.counts),
+        checks=dict(world.laws.checks),
+        lines=list(world.history.lines),
+        faults=len(world.storm.faults),
+    )
+
+
+def run_apart(order: Order) -> Result:
+    """Runs a world in a child process."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        with os.fdopen(write, "wb") as file:
+            try:
+                file.write(json.dumps(asdict(run(order))).encode())
+            except BaseException as error:  # noqa: BLE001 - the parent reports it
+                text = "".join(traceback.format_exception(error))
+                file.write(json.dumps({"crash": text}).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as file:
+        answer = file.read()
+    os.waitpid(child, 0)
+    plain: dict[str, Any] = json.loads(answer or b'{"crash": "the process died"}')
+    if "crash" in plain:
+        return Result(
+            order=order,
+            law="crash",
+            what=plain["crash"],
+            digest="",
+            hours=0,
+            cpu=0,
+            counts={},
+            checks={},
+            lines=[],
+            faults=0,
+        )
+    return Result(**{**plain, "order": order})
+
+
+def smaller(result: Result, *, seconds: float, run: Callable[[Order], Result] = run_apart) -> Result:
+    """The same failure with fewer faults, as far as it can be made smaller in this time."""
+    end = time.monotonic() + seconds
+    best = result
+    numbers = [each.number for each in planned(result.order)]
+    size = max(1, len(numbers) // 2)
+    while size and time.monotonic() < end:
+        for start in range(0, len(numbers), size):
+            left = numbers[:start] + numbers[start + size :]
+            if time.monotonic() >= end:
+                break
+            order = Order(
+                seed=result.order.seed, hours=result.order.hours, size=result.order.size, only=tuple(left)
+            )
+            again = run(order)
+            if again.law == result.law:
+                best, numbers = again, left
+                size = min(size, max(1, len(numbers) // 2))
+                break
+        else:
+            size //= 2
+    return best
+
+
+def told(result: Result) -> Iterable[str]:
+    """What people read of a result."""
+    if not result.law:
+        yield (
+            f"seed {result.order.seed}: {result.hours:.1f} virtual hours, {result.faults} faults,"
+            f" {result.cpu:.1f} s of CPU, digest {result.digest[:16]}"
+        )
+        return
+    yield f"seed {result.order.seed} broke a law: {result.law}"
+    yield from result.lines[-SHOWN:]
+    yield result.what
+    yield f"again: {result.order.command}"
+
+
+__all__ = ["Broken", "Order", "Result", "planned", "run", "run_apart", "smaller", "told"]

@@ -1,0 +1,127 @@
+"""The clusters: what each has of capacity, the source of its metrics, and the way of its configuration
+from a ManifestWork to a mounted file.
+
+Load moves with the applications: a workload takes `DEMAND` points of the score that ranks it, so
+every decision changes the next scores. It takes nothing of other scores: if two groups of
+applications took from each other, and each looked at its own score alone, they would follow each
+other for ever.
+"""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from tests.support.agent.http import Reply, Seen
+from tests.support.agent.running import ConfigMapVolume
+from tests.world.apiserver import Change, WorldApiServer
+from tests.world.loop import Program, later, world_loop
+from tests.world.network import Answer, Server
+
+DEMAND: Final = 5
+"""Points of a workload."""
+PERIOD: Final = 900.0
+"""Seconds between two changes of a cluster's capacity."""
+
+
+class Truth:
+    """The free points of every cluster, by scorer, at each time: a walk that the seed draws."""
+
+    def __init__(self, *, seed: int, load: Callable[[str, str], int]) -> None:
+        """`load` is the number of workloads of a cluster that are ranked by a scorer."""
+        self._seed, self._load = seed, load
+        self.still_since: float | None = None
+        """After this time nothing changes by itself."""
+        self.missing: set[tuple[str, str]] = set()
+        """Clusters and scorers without series."""
+        self.lies: dict[tuple[str, str], float] = {}
+        """What a cluster says instead."""
+
+    def capacity(self, cluster: str, scorer: str) -> float:
+        now = world_loop().time() if self.still_since is None else self.still_since
+        number = int(now / PERIOD)
+        steady = random.Random(f"{self._seed} {cluster} {scorer}").uniform(40, 90)
+        return steady + random.Random(f"{self._seed} {cluster} {scorer} {number}").gauss(0, 8)
+
+    def value(self, cluster: str, scorer: str) -> float | None:
+        if (cluster, scorer) in self.missing:
+            return None
+        if (cluster, scorer) in self.lies:
+            return self.lies[cluster, scorer]
+        return self.capacity(cluster, scorer) - DEMAND * self._load(cluster, scorer)
+
+
+class Source(Server):
+    """A metric source: of one cluster for its agent, or of all for the hub scorer."""
+
+    def __init__(
+        self, truth: Truth, *, clusters: Callable[[], list[str]], requester: Callable[[], Program | None]
+    ) -> None:
+        self._truth, self._clusters, self._requester = truth, clusters, requester
+
+    def answered(self, seen: Seen) -> Answer:
+        program = self._requester()
+        query = seen.form.get("query") if seen.body else seen.query.get("query")
+        assert query is not None, seen
+        assert program is not None, seen
+        scorer = query.rpartition("free_points_")[2].rstrip(")")
+        if query.startswith("sum by (cluster)"):
+            rows = [(name, self._truth.value(name, scorer)) for name in self._clusters()]
+            result = [
+                {"metric": {"cluster": name}, "value": [world_loop().wall(), str(value)]}
+                for name, value in rows
+                if value is not None
+            ]
+        else:
+            value = self._truth.value(program.name.rpartition("/")[2], scorer)
+            result = [] if value is None else [{"metric": {}, "value": [world_loop().wall(), str(value)]}]
+        return Reply.of({"status": "success", "data": {"resultType": "vector", "result": result}})
+
+
+class Delivery:
+    """OCM's work agent and the kubelet: a change of a ManifestWork is in the mounted file after a while."""
+
+    def __init__(
+        self, hub: WorldApiServer, *, folder: Path, seed: int, reachable: Callable[[str], bool]
+    ) -> None:
+        self._hub, self._folder, self._reachable = hub, folder, reachable
+        self._random = random.Random(f"{seed} kubelet")
+        self._volumes: dict[str, ConfigMapVolume] = {}
+        hub.changed.append(self._take)
+
+    def files_of(self, cluster: str) -> Path:
+        return self.volume(cluster).directory
+
+    def volume(self, cluster: str) -> ConfigMapVolume:
+        if cluster not in self._volumes:
+            self._volumes[cluster] = ConfigMapVolume(self._folder / cluster)
+        return self._volumes[cluster]
+
+    def _take(self, change: Change) -> None:
+        plural, namespace, name = change.key
+        if plural == "manifestworks" and (
+            change.before is None
+            or change.after is None
+            or change.before.get("spec") != change.after.get("spec")
+        ):
+            later(self._random.uniform(5, 100), self._deliver, namespace)
+        if (plural, name) == ("configmaps", "gitops-dsf-hub-scorer") and change.after is not None:
+            later(self._random.uniform(5, 100), self._deliver_hub)
+
+    def _deliver(self, cluster: str) -> None:
+        if not self._reachable(cluster):
+            later(30.0, self._deliver, cluster)
+            return
+        files: dict[str, bytes] = {}
+        for work in self._hub.of("manifestworks", cluster):
+            for manifest in work["spec"]["workload"]["manifests"]:
+                if manifest["kind"] == "ConfigMap" and "summaries" in manifest.get("data", {}):
+                    files["summaries"] = manifest["data"]["summaries"].encode()
+        if files:
+            self.volume(cluster).swap(files)
+
+    def _deliver_hub(self) -> None:
+        for item in self._hub.of("configmaps"):
+            if item["metadata"]["name"] == "gitops-dsf-hub-scorer":
+                files = {name: text.encode() for name, text in item["data"].items()}
+                self.volume("hub").swap(files)

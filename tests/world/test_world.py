@@ -1,0 +1,169 @@
+"""The world: the same seed gives the same history, and what it is made of behaves as it says."""
+
+import asyncio
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.world import faults, hunt, laws, run
+from tests.world.loop import PROGRAM, Program, WorldLoop
+from tests.world.run import Order, Result
+
+ROOT = Path(__file__).parents[2]
+
+
+def digests(*seeds: int, lean: str = "") -> dict[int, str]:
+    """Of small worlds, in a process of their own, in this order."""
+    code = (
+        "import sys; from tests.world import run; from tests.world.run import Order; from tests.world.world"
+        " import Size\n"
+        "for seed in map(int, sys.argv[1:]):\n"
+        "    order = Order(seed=seed, hours=0.6, settles=False, size=Size(clusters=3, applications=4))\n"
+        "    result = run.run_apart(order)\n"
+        "    print(seed, result.digest or result.what, flush=True)\n"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "0", "WORLD_CLIENT": lean}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, seeds)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = (line.split(" ", 1) for line in done.stdout.splitlines())
+    return {int(seed): digest for seed, digest in lines}
+
+
+def test_a_seed_gives_the_same_history_in_another_order_and_beside_a_busy_process() -> None:
+    first = digests(1, 2, 3)
+    busy = multiprocessing.get_context("spawn").Process(target=_burn, daemon=True)
+    busy.start()
+    try:
+        again = digests(3, 1, 2)
+    finally:
+        busy.kill()
+        busy.join()
+    assert again == first
+    assert len(set(first.values())) == 3
+    assert all(len(digest) == 64 for digest in first.values()), first
+
+
+@pytest.mark.soak
+def test_twenty_seeds_give_the_same_histories() -> None:
+    seeds = list(range(1, 21))
+    assert digests(*seeds) == digests(*reversed(seeds))
+
+
+def test_all_of_httpx_gives_the_same_history_as_the_lean_client() -> None:
+    assert digests(4) == digests(4, lean="httpx")
+
+
+def _burn() -> None:
+    while True:
+        pass
+
+
+def test_a_failure_is_made_smaller() -> None:
+    """With a judge that needs the faults 3 and 5."""
+    asked: list[tuple[int, ...]] = []
+
+    def judge(order: Order) -> Result:
+        assert order.only is not None
+        asked.append(order.only)
+        return _result(order, "left" if {3, 5} <= set(order.only) else "")
+
+    smallest = run.smaller(_result(Order(seed=1), "left"), seconds=10.0, run=judge)
+    assert smallest.order.only == (3, 5)
+    assert smallest.order.command == "make world SEED=1 HOURS=3 FAULTS=3,5"
+    assert len(asked) < 60
+
+
+def _result(order: Order, law: str) -> Result:
+    return Result(
+        order=order, law=law, what="", digest="", hours=0, cpu=0, counts={}, checks={}, lines=[], faults=0
+    )
+
+
+def test_a_plan_with_fewer_faults_has_the_others_as_before() -> None:
+    whole = run.planned(Order(seed=7))
+    some = run.planned(replace(Order(seed=7), only=(2, 4)))
+    assert some == (whole[2], whole[4])
+    assert {each.kind for each in faults.plan(seed=7, begin=0, end=1e6, every=240)} == set(faults.GALLERY)
+
+
+def test_each_law_has_a_sentence_that_the_page_tells() -> None:
+    page = (ROOT / "docs/contributing/world.md").read_text()
+    for law, sentence in laws.SENTENCES.items():
+        assert f"| `{law}` | {sentence} |" in " ".join(page.split()), law
+
+
+def test_each_planted_fault_applies_and_is_told_in_the_page(tmp_path: Path) -> None:
+    page = (ROOT / "docs/contributing/world.md").read_text()
+    for name in hunt.names():
+        hunt.planted_in(tmp_path / name, name)
+        assert f"`{name}`" in page, name
+
+
+@pytest.fixture
+def loop() -> Iterator[WorldLoop]:
+    made = WorldLoop()
+    yield made
+    made.close()
+
+
+class TestLoop:
+    def test_a_frozen_program_runs_later_with_the_memory_of_before(self, loop: WorldLoop) -> None:
+        program, log = Program("p"), list[float]()
+
+        async def work() -> None:
+            while True:
+                await asyncio.sleep(1.0)
+                log.append(loop.time())
+
+        async def main() -> None:
+            token = PROGRAM.set(program)
+            task = asyncio.create_task(work())
+            PROGRAM.reset(token)
+            await asyncio.sleep(2.5)
+            loop.freeze(program)
+            await asyncio.sleep(5.0)
+            loop.thaw(program)
+            await asyncio.sleep(2.0)
+            task.cancel()
+
+        loop.run_until_complete(main())
+        assert log == [1.0, 2.0, 7.5, 8.5]
+
+    def test_a_killed_program_runs_not_even_what_cleans_up(self, loop: WorldLoop) -> None:
+        program, log = Program("p"), list[str]()
+
+        async def work() -> None:
+            try:
+                await asyncio.sleep(10.0)
+            finally:
+                log.append("cleaned up")
+
+        async def main() -> None:
+            token = PROGRAM.set(program)
+            asyncio.create_task(work())  # noqa: RUF006 - it is killed
+            PROGRAM.reset(token)
+            await asyncio.sleep(1.0)
+            loop.kill(program)
+            await asyncio.sleep(20.0)
+
+        loop.run_until_complete(main())
+        assert log == []
+
+    def test_a_loop_in_which_nothing_can_happen_any_more_says_so(self, loop: WorldLoop) -> None:
+        async def main() -> None:
+            await asyncio.Event().wait()
+
+        with pytest.raises(RuntimeError, match="everything waits"):
+            loop.run_until_complete(main())

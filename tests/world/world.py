@@ -1,0 +1,357 @@
+"""One world: the programs, the models, the network and the clock, put together."""
+
+import asyncio
+import gc
+import logging
+import random
+import tempfile
+import traceback
+import uuid
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from dsf_agent.process import supervise
+from gitops_dsf.hub.names import RECONCILER
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.simulator import simulate_placement
+from tests.support.agent.http import Seen
+from tests.support.apiserver import Key
+from tests.world import fleet, network
+from tests.world.apiserver import Change, WorldApiServer
+from tests.world.argocd import Applications, ApplicationSets, Sync
+from tests.world.faults import Fault, Storm
+from tests.world.fleet import Sources
+from tests.world.history import History
+from tests.world.laws import Laws
+from tests.world.loop import Program, later, world_loop
+from tests.world.network import Network
+from tests.world.ocm import Informers, Registration, Scheduler
+from tests.world.programs import Pod, agent_pod, hub_scorer_pod, reconciler_pod
+from tests.world.spokes import Delivery, Source, Truth
+
+GITOPS: Final = "argocd-sync"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """Of a world."""
+
+    clusters: int = 8
+    applications: int = 16
+    scorers: int = 2
+    interval: int = 300
+
+
+class World:
+    """Everything that exists. `start` brings it up; then time goes on while the caller sleeps."""
+
+    def __init__(self, *, seed: int, size: Size, folder: Path, faults: Sequence[Fault] = ()) -> None:
+        self.seed, self.size = seed, size
+        self.loop = world_loop()
+        self.history = History()
+        self.sources = fleet.sources(
+            clusters=size.clusters,
+            scorers=size.scorers,
+            applications=size.applications,
+            interval=size.interval,
+        )
+        self.first_sources = self.sources
+        self.tree = fleet.rendered(self.sources)
+        self.hub = WorldApiServer()
+        self.network = Network(seed=seed)
+        self.hub.requester = lambda: self.network.requester.name if self.network.requester else "?"
+        self.hub.changed.append(self._changed)
+        self.registration = Registration(self.hub, seed=seed)
+        self.informers = Informers(self.hub)
+        self.applications = Applications(self.hub, seed=seed, reachable=self.reachable)
+        self.truth = Truth(seed=seed, load=self._load)
+        self.delivery = Delivery(self.hub, folder=folder / "volumes", seed=seed, reachable=self.reachable)
+        self.sync = Sync(self.hub)
+        self.requests: Counter[str] = Counter()
+        self.errors: list[str] = []
+        self.ended = asyncio.Event()
+        self.foreign: dict[Key, str] = {}
+        """Objects of others, with a text in them that must stay."""
+        self.backups: deque[tuple[float, dict[Key, Any]]] = deque(maxlen=8)
+        self.old_ledgers: deque[str] = deque(maxlen=8)
+        self.touched = 0.0
+        """When a fault last touched a program or the network."""
+        self.scheduler_up_since: float | None = None
+        """Since when the placement controller has run without a break."""
+        self.laws = Laws(self)
+        self.storm = Storm(self, faults)
+        self._folder = folder
+        self._placements: Scheduler | None = None
+        self._followers: ApplicationSets | None = None
+        self.scheduler = Pod("ocm-placement", self._schedule)
+        self.sets = Pod("argocd-applicationset", self._follow)
+        self.reconcilers = [
+            reconciler_pod(f"reconciler-{number}", lambda: self.tree.spec) for number in range(2)
+        ]
+        self.agents: dict[str, Pod] = {}
+        self.hub_scorer = hub_scorer_pod(files=self.delivery.files_of("hub"), folder=folder)
+        self.network.hosts["hub"] = self.hub
+        requester = lambda: self.network.requester  # noqa: E731
+        clusters = lambda: [name for name in self.sources.clusters if self.reachable(name)]  # noqa: E731
+        self.network.hosts[fleet.SOURCE_HOST] = Source(self.truth, clusters=clusters, requester=requester)
+        self.network.hosts[fleet.CENTRAL_HOST] = Source(self.truth, clusters=clusters, requester=requester)
+        self.network.unreachable = self._unreachable
+        self.network.count = self._count
+
+    # What exists.
+
+    def reachable(self, cluster: str) -> bool:
+        return cluster not in self.registration.lost
+
+    def _load(self, cluster: str, scorer: str) -> int:
+        ranked = dict(self.sources.applications)
+        return sum(
+            each == cluster and ranked.get(name) == scorer for name, each in self.applications.workloads
+        )
+
+    def _unreachable(self, program: Program, host: str) -> bool:
+        """An agent whose cluster is lost reaches its own source alone."""
+        cluster = program.name.rpartition("/")[2] if program.name.startswith("agent/") else ""
+        return bool(cluster) and host == "hub" and not self.reachable(cluster)
+
+    def _count(self, program: Program, seen: Seen, host: str) -> None:
+        method = "WATCH" if "watch" in seen.query else seen.method
+        if host == "hub":
+            self.laws.asked(program.name, method, seen.path)
+        self.requests[f"{program.name.partition('/')[0]} {seen.method} {host}"] += 1
+
+    def _changed(self, change: Change) -> None:
+        self.history.change(change, self.hub.writer)
+        if change.key == ("configmaps", fleet.HUB, "gitops-dsf-hub-scorer") and not (
+            change.before and change.after
+        ):
+            # Its Deployment comes and goes with it.
+            if change.after is None:
+                self.hub_scorer.stop()
+            else:
+                later(3.0, self.hub_scorer.start)
+
+    async def _schedule(self, _program: Program) -> None:
+        if self._placements is not None:
+            self._placements.stop()
+        self._placements = Scheduler(self.hub, informers=self.informers, seed=self.seed)
+        await self._placements.run()
+
+    async def _follow(self, _program: Program) -> None:
+        if self._followers is not None:
+            self._followers.stop()
+        self._followers = ApplicationSets(self.hub, seed=self.seed)
+        await self._followers.run()
+
+    @property
+    def now(self) -> float:
+        """Seconds since the world began."""
+        return self.loop.time()
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [*self.reconcilers, *self.agents.values(), self.hub_scorer]
+
+    @property
+    def leader(self) -> Pod | None:
+        """The replica that holds the Lease."""
+        item = self.hub.objects.get(("leases", fleet.HUB, RECONCILER))
+        holder = str(((item or {}).get("spec") or {}).get("holderIdentity") or "").partition("_")[0]
+        return next((pod for pod in self.reconcilers if pod.name == holder), None)
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether no fault of the network or of a process has touched the reconciler for a while."""
+        now = world_loop().time()
+        return not self.storm.weather and not self.storm.triggers and now > self.touched + 120.0
+
+    def touch(self) -> None:
+        """A process is killed or frozen, or a right or the network is taken away."""
+        self.touched = world_loop().time()
+
+    def has_alternative(self, placement: str, lost: str) -> bool:
+        """Whether the filters of the Placement leave another cluster."""
+        item = self.informers.state.placements.get((fleet.ARGOCD, placement))
+        if item is None:
+            return False
+        now = datetime.fromtimestamp(world_loop().wall(), UTC)
+        verdict = simulate_placement(item, state=self.informers.state, now=now)
+        return bool((verdict.scores or {}).keys() - {lost})
+
+    @property
+    def foreign_names(self) -> set[str]:
+        return {name for _, _, name in self.foreign}
+
+    # What happens.
+
+    def stop(self) -> None:
+        """Ends the run: a law was broken."""
+        self.ended.set()
+
+    def start(self) -> None:
+        """An installation: clusters join, then Argo CD syncs."""
+        world_loop().set_exception_handler(self._broken)
+        every: dict[str, Any] = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
+        self.hub.write(
+            "people", "managedclustersets", fleet.SET, {"kind": "ManagedClusterSet", "spec": every}
+        )
+        for name in self.sources.clusters:
+            self.join(name)
+        self.scheduler.start()
+        self.sets.start()
+        self.sync.apply(self.tree)
+        self.hub_scorer.on_error = self._error
+        for number, pod in enumerate(self.reconcilers):
+            pod.on_error, pod.on_touch = self._error, self.touch
+            later(1.0 + number, pod.start)
+
+        self.scheduler_up_since = 0.0
+        self._write_foreign()
+        self.storm.start()
+        self._watch()
+
+    def _watch(self) -> None:
+        """Each minute: what time alone breaks, and a backup now and then."""
+        self.laws.tick()
+        now = world_loop().time()
+        if int(now / 60) % 3 == 0:
+            self.backups.append((now, self.hub.backup()))
+            ledger = self.hub.objects.get(("configmaps", fleet.HUB, MOVES_SCORE), {})
+            if "ledger" in (ledger.get("data") or {}):
+                self.old_ledgers.append(ledger["data"]["ledger"])
+        if int(now / 60) % 3 == 1:
+            self.sync.heal()
+        if not self.ended.is_set():
+            later(60.0, self._watch)
+
+    def _write_foreign(self) -> None:
+        """What other programs and people keep on this hub."""
+        for name in self.sources.clusters[:3]:
+            score = {"status": {"scores": [{"name": "cpuAvailable", "value": 7}]}, "metadata": {"labels": {}}}
+            self.hub.write("people", "addonplacementscores", "resource-usage-score", score, namespace=name)
+            self.foreign["addonplacementscores", name, "resource-usage-score"] = "cpuAvailable"
+        cluster = self.sources.clusters[0]
+        item = self.hub.objects["managedclusters", "", cluster]
+        metadata = {**item["metadata"], "labels": {"name": cluster, "people": "owned"}}
+        taint = {"key": "people.example.com/note", "effect": "PreferNoSelect"}
+        spec = {**item["spec"], "taints": [taint]}
+        changed = {**item, "metadata": metadata, "spec": spec}
+        self.hub.write("people", "managedclusters", cluster, changed)
+        self.foreign["managedclusters", "", cluster] = "people.example.com/note"
+        key = ("configmaps", fleet.HUB, "people")
+        self.hub.write("people", "configmaps", "people", {"data": {"a": "b"}}, namespace=fleet.HUB)
+        self.foreign[key] = '"a"'
+
+    def thaw(self, pod: Pod, frozen: Program) -> None:
+        """The process goes on, if it is still the same."""
+        if pod.program is frozen:
+            pod.thaw()
+
+    def heal(self) -> None:
+        self.sync.heal()
+
+    def repair_ledger(self) -> None:
+        """Somebody does what the log says: deletes the ConfigMap that cannot be read."""
+        self.hub.erase("people", "configmaps", MOVES_SCORE, namespace=fleet.HUB)
+        self.laws.pardon(
+            "concurrent", "arrivals", "cooldown", "attraction", "admission", seconds=1800, why="repaired"
+        )
+
+    def scheduler_restarts(self, pod: Pod, back: float) -> None:
+        """It counts as up again when it is back."""
+        if pod is self.scheduler:
+            self.scheduler_up_since = None
+
+            def up() -> None:
+                self.scheduler_up_since = world_loop().time()
+
+            later(back + 1.0, up)
+
+    def detach(self, name: str, *, back: float) -> None:
+        """A cluster leaves the fleet for a while."""
+        left = replace(self.sources, clusters=tuple(each for each in self.sources.clusters if each != name))
+        self.merge(left, f"{name} is detached")
+        self.agents.pop(name).stop()
+        self.foreign = {key: text for key, text in self.foreign.items() if key[1] != name and key[2] != name}
+        self.registration.leave(name)
+        self.laws.pardon("last-copy", "healthy-first", "only-copies", seconds=600, why="detached")
+
+        def again() -> None:
+            self.join(name)
+            names = tuple(sorted({*self.sources.clusters, name}))
+            self.merge(replace(self.sources, clusters=names), f"{name} is back")
+
+        later(back, again)
+
+    def remove_scorer(self, name: str) -> None:
+        self.merge(self.sources.without_scorer(name), f"{name} is removed")
+        self.laws.removed(name)
+
+    def add_scorer(self, name: str, before: Sources) -> None:
+        if name not in self.sources.scorers:
+            self.laws.returned(name)
+            scorers = tuple(each for each in before.scorers if each in {*self.sources.scorers, name})
+            central = tuple(each for each in before.central if each in scorers)
+            self.merge(replace(self.sources, scorers=scorers, central=central), f"{name} is added again")
+
+    def join(self, name: str) -> None:
+        self.registration.join(name)
+        pod = self.agents[name] = agent_pod(name, files=self.delivery.files_of(name), folder=self._folder)
+        pod.on_error = self._error
+        later(2.0, pod.start)
+
+    def _error(self, name: str, error: BaseException) -> None:
+        self.errors.append(f"{name}: {error!r}")
+        self.history.note(name, f"ended by a bug: {error!r}")
+
+    def _broken(self, _loop: Any, context: dict[str, Any]) -> None:
+        """A callback or task failed, and nobody handled that."""
+        error = context.get("exception")
+        text = f"{context['message']}: {error!r}"
+        if isinstance(error, BaseException):
+            text += " " + "".join(traceback.format_exception(error)[-3:])
+        self.errors.append(text)
+        self.history.note("bug", text)
+
+    def merge(self, sources: Sources, why: str) -> None:
+        """Somebody merges a pull request; Argo CD syncs it a little later."""
+        self.sources = sources
+        tree = fleet.rendered(sources)
+        self.history.note("people", f"merge: {why}")
+        seconds = random.Random(f"{self.seed} {why} {world_loop().time()}").uniform(5, 180)
+        later(seconds, self._sync, tree)
+
+    def _sync(self, tree: fleet.Rendered) -> None:
+        rollout = tree.config != self.tree.config
+        if rollout:
+            self.laws.pace_changed()
+        self.tree = tree
+        self.history.note(GITOPS, "sync")
+        self.sync.apply(tree)
+        if rollout:
+            # A rolling update: one replica after the other.
+            for number, pod in enumerate(self.reconcilers):
+                later(5.0 + 30.0 * number, pod.kill)
+
+
+def prepare(*, seed: int, net: Network, lean: bool = True) -> None:
+    """Makes this process fit for one world: its randomness, its network, and no pauses for garbage."""
+    random.seed(seed)
+    drawn = random.Random(f"{seed} uuid")
+    uuid.uuid4 = lambda: uuid.UUID(int=drawn.getrandbits(128), version=4)
+    network.install(net, lean=lean)
+    gc.disable()
+    gc.collect = lambda *_: 0
+    defaults = supervise.collect_periodically.__kwdefaults__
+    assert defaults is not None
+    defaults["pause_seconds"] = 86_400.0
+    logging.disable(logging.WARNING)
+
+
+def folder() -> tempfile.TemporaryDirectory[str]:
+    """Files in memory."""
+    return tempfile.TemporaryDirectory(dir="/dev/shm", prefix="gitops-dsf-world-")
