@@ -136,6 +136,9 @@ class WorldApiServer(ApiServer):
             and (not label or _labelled(item, label))
             and (not field or _selected(item, field))
         ]
+        if "as=Table" in seen.headers.get("accept", ""):
+            rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for item in shown]
+            return Reply.of({"kind": "Table", "rows": rows})
         start, limit = int(query.get("continue", "0")), int(query.get("limit", "0")) or len(shown)
         end = start + limit
         metadata = {"resourceVersion": str(self.version)}

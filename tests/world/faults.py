@@ -94,7 +94,7 @@ class Storm:
 
     def trouble(self, program: Program, seen: Seen, host: str) -> Trouble:
         for trigger in list(self.triggers):
-            trigger.see(program)
+            trigger.see(program, seen)
         now = world_loop().time()
         for each in list(self.weather):
             if now > each.until:
@@ -138,9 +138,19 @@ class Trigger:
     count: int
     act: Callable[[], None]
     storm: Storm
+    writes: str = ""
+    """Only writes of paths with this part count; empty: every request counts."""
 
-    def see(self, program: Program) -> None:
-        if program.name == self.who:
+    def expire(self) -> None:
+        """It happens without a request, if it is still to happen."""
+        if self in self.storm.triggers:
+            self.storm.triggers.remove(self)
+            self.act()
+
+    def see(self, program: Program, seen: Seen) -> None:
+        if program.name == self.who and (
+            not self.writes or (seen.method in WRITES and self.writes in seen.path)
+        ):
             self.count -= 1
             if self.count <= 0:
                 self.storm.triggers.remove(self)
@@ -194,6 +204,31 @@ def _too_old(world: "World", drawn: random.Random) -> str:
         return _refused(410, "too old resource version") if "watch" in seen.query else NONE
 
     return _weather(world, drawn, make, name="410")
+
+
+@_kind(3)
+def _small_watch_caches(world: "World", drawn: random.Random) -> str:
+    """An API server with a small watch cache ends each watch with 410 soon after it was opened."""
+
+    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+        return Trouble(gone=True) if "watch" in seen.query else NONE
+
+    for opened in list(world.hub.opened):
+        if drawn.random() < 0.5:
+            opened.watch.end(broken=True)
+    return _weather(world, drawn, make, name="watch ended with 410", chance=(0.5, 1.0))
+
+
+@_kind(5)
+def _races(world: "World", drawn: random.Random) -> str:
+    """Somebody writes the same object right before a write of a program takes effect."""
+
+    def make(_inner: random.Random, seen: Seen) -> Trouble:
+        if seen.method not in {"PUT", "PATCH", "DELETE"}:
+            return NONE
+        return Trouble(first=lambda: world.annotate(seen.path))
+
+    return _weather(world, drawn, make, name="race", chance=(0.4, 1.0))
 
 
 @_kind()
@@ -533,12 +568,25 @@ def _cluster_lost(world: "World", drawn: random.Random) -> str:
 
 @_kind()
 def _cluster_detached(world: "World", drawn: random.Random) -> str:
-    """And joined again later."""
-    if len(world.sources.clusters) < 4 or any(drain.cluster for drain in world.sources.drains):
+    """And joined again later. Sometimes while the leader writes another cluster."""
+    drained = {drain.cluster for drain in world.sources.drains}
+    here = [name for name in world.sources.clusters if name not in drained]
+    if len(world.sources.clusters) < 4 or not here:
         return ""
-    name = drawn.choice(world.sources.clusters)
-    world.detach(name, back=drawn.uniform(600, 2400))
-    return name
+    name, back, leader = drawn.choice(here), drawn.uniform(600, 2400), world.leader
+
+    def act() -> None:
+        drained = {drain.cluster for drain in world.sources.drains}
+        if name in world.sources.clusters and name not in drained and len(world.sources.clusters) > 3:
+            world.detach(name, back=back)
+
+    if leader is None or drawn.random() < 0.5:
+        act()
+        return name
+    trigger = Trigger(who=leader.name, count=1, act=act, storm=world.storm, writes="/managedclusters/")
+    world.storm.triggers.append(trigger)
+    later(300.0, trigger.expire)
+    return f"{name} while {leader.name} writes another one"
 
 
 @_kind(4)

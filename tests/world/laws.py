@@ -7,15 +7,17 @@ and why.
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from gitops_dsf.hub.causes import Cause
 from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.simulator import simulate_placement
 from tests.support.apiserver import Object
@@ -37,6 +39,12 @@ REMOVED_SECONDS: Final = 900.0
 DEBOUNCE_SECONDS: Final = 5.0
 RECONCILER: Final = "reconciler-"
 REPORTED_SECONDS: Final = 120.0
+HELD_SECONDS: Final = 170.0
+"""Three minutes, less what an answer may take."""
+UNASKED_SECONDS: Final = 30.0
+"""Within this time the ledger has what OCM did by itself, if the reconciler works."""
+MOST_REFUSED: Final = 40
+"""Of one write within ten minutes."""
 MOST_A_MINUTE: Final = {"gitops-dsf-reconciler": 150, "events": 400, "": 100}
 """Requests of one program for one path, by the last part of the path: a Lease is renewed each two
 seconds, and retried after conflicts; Events have one path for all objects.
@@ -51,17 +59,31 @@ SENTENCES: Final = {
     "fence": "No replica sends a write after another one took the Lease.",
     "concurrent": "No more moves are under way than spec.pace.concurrent.",
     "arrivals": "No more moves arrive at a cluster than spec.pace.arrivalsPerCluster.",
-    "cooldown": "An application is not admitted again within spec.pace.cooldownSeconds of its last move.",
+    "unasked": (
+        "No move is admitted to a cluster that receives spec.pace.arrivalsPerCluster already, also when OCM"
+        " itself sent what arrives."
+    ),
+    "ended": (
+        "A move is under way until the new copy is healthy and the old one is gone, or OCM decided otherwise."
+    ),
+    "held": "A cluster that became reachable keeps its copies for three minutes.",
+    "cooldown": (
+        "An application is not admitted again within spec.pace.cooldownSeconds of its last move, except to"
+        " leave a cluster that is drained."
+    ),
     "admission": "With a pace no application leaves a cluster that is eligible unless its move was admitted.",
     "attraction": "No item draws an application away before the write of the ledger that admits its move.",
+    "drawn": "An application is pushed away only while it is drawn to the target of its move and no other.",
     "left": "A lost cluster is left without the reconciler.",
     "writers": "No field has two writers.",
     "foreign": "Nothing that people or other programs wrote is removed because something is absent.",
+    "version": "An object that somebody changed after it was read is not deleted.",
     "removed": "The scores of a removed scorer go, and stay away.",
     "reported": "Each admitted move is reported by an Event, whatever becomes of other clusters.",
     "leader": "An annotation that somebody writes on the Lease does not end leadership.",
     "rate": "No program repeats a request without a pause.",
-    "alive": "No program ends by a bug.",
+    "backoff": "A write that the hub refuses is tried ever more rarely.",
+    "alive": "No program, and no part of one, ends by a bug.",
 }
 """As the docs say it."""
 
@@ -95,7 +117,16 @@ class Laws:
         )
         self._good_until: dict[str, float] = {}
         """When an Application was last Healthy and Synced, by UID; infinite while it is."""
-        self._moves: dict[tuple[str, str, float], Any] = {}
+        self._good_on: dict[tuple[str, str], float] = {}
+        """The same by UID of the ApplicationSet, and cluster."""
+        self._moves: dict[tuple[str, str, float], Move] = {}
+        self._handovers: dict[tuple[str, str, float], tuple[float, frozenset[str]]] = {}
+        """When the handover of a move began, and the UIDs of the copies that it leaves."""
+        self._reached_at: dict[str, float] = {}
+        """When a cluster became reachable again."""
+        self._refusals: Counter[tuple[str, str, str]] = Counter()
+        """Writes that were refused within ten minutes, by program, method and path."""
+        self._refusals_since = 0.0
         self._ended: dict[str, float] = {}
         """When the last admitted move of a Placement ended, as this world saw it."""
         self._lost_since: dict[str, float] = {}
@@ -108,8 +139,8 @@ class Laws:
         """Admitted moves without an Event so far, and when the ledger got them."""
         self._annotated: tuple[float, str] | None = None
         """When somebody annotated the Lease, and who led."""
-        self._asked: Counter[tuple[str, str, str]] = Counter()
-        """Requests of this minute by program, method and path."""
+        self._asked: Counter[tuple[str, str, str, str]] = Counter()
+        """Requests of this minute by program, method, path and selector."""
         world.hub.changed.append(self._look)
 
     def pardon(self, *laws: str, seconds: float, why: str) -> None:
@@ -139,10 +170,27 @@ class Laws:
         writer, plural = self._world.hub.writer, change.key[0]
         if writer == "etcd" and plural == "addonplacementscores":
             return
+        self._others(change, writer)
         for check in _CHECKS.get(plural, ()):
             check(self, change, writer)
         if writer.startswith(RECONCILER) and plural not in {"events", "leases"}:
             self._fence(change, writer)
+
+    def _others(self, change: Change, writer: str) -> None:
+        """What people wrote on an object of a program stays, and protects it."""
+        if change.before is None or not _is_ours(writer):
+            return
+        notes = _notes(change.before)
+        if not notes:
+            return
+        if _begins(change):
+            self.checks["version"] += 1
+            if self._world.raced.get(change.key) == world_loop().time():
+                self._break("version", f"{writer} deleted {change.key}")
+        elif change.after is not None:
+            self.checks["foreign"] += 1
+            if not notes <= _notes(change.after):
+                self._break("foreign", f"{writer} removed {sorted(notes)} from {change.key}")
 
     # Copies.
 
@@ -154,12 +202,16 @@ class Laws:
                 self._good_until[uid] = float("inf")
             elif self._good_until.get(uid) == float("inf"):
                 self._good_until[uid] = now
-        begins = (
-            before is not None
-            and "deletionTimestamp" not in before["metadata"]
-            and (after is None or "deletionTimestamp" in after["metadata"])
-        )
-        if begins and writer.startswith(RECONCILER):
+        elif before is not None and self._good_until.get(before["metadata"]["uid"]) == float("inf"):
+            self._good_until[before["metadata"]["uid"]] = now
+        for item in (before, after):
+            if item is not None:
+                cluster = str(item["spec"]["destination"]["name"])
+                until = self._good_until.get(item["metadata"]["uid"], -1.0)
+                for owner in item["metadata"].get("ownerReferences") or []:
+                    key = owner["uid"], cluster
+                    self._good_on[key] = max(until, self._good_on.get(key, -1.0)) if item is before else until
+        if _begins(change) and writer.startswith(RECONCILER):
             assert before is not None
             self._deletion(before, writer)
 
@@ -175,6 +227,12 @@ class Laws:
             and each["metadata"]["uid"] != copy["metadata"]["uid"]
             and "deletionTimestamp" not in each["metadata"]
         ]
+        reached = self._reached_at.get(cluster)
+        if reached is not None:
+            self.checks["held"] += 1
+            if world_loop().time() < reached + HELD_SECONDS:
+                since = world_loop().time() - reached
+                self._break("held", f"{writer} deleted {name} {since:.0f} s after it was reached again")
         self.checks["last-copy"] += 1
         if not others:
             self._break("last-copy", f"{writer} deleted {name}")
@@ -274,13 +332,30 @@ class Laws:
             if count > fleet.PACE["arrivalsPerCluster"]:
                 self._break("arrivals", f"{count} go to {cluster}: {under_way}")
         now = self._world.hub.now()
+        present = {(each.placement, each.target, each.since) for each in moves}
+        for key, gone in list(self._moves.items()):
+            if key not in present:
+                if gone.admitted and gone.phase in {Phase.ADMITTED, Phase.HANDOVER}:
+                    self._check_ended(key, gone)
+                del self._moves[key]
         for each in moves:
             key = each.placement, each.target, each.since
             known = self._moves.get(key)
             if known is None and each.admitted and each.under_way:
+                self._check_unasked(each, moves)
+            if each.phase is Phase.HANDOVER and (known is None or known.phase is not Phase.HANDOVER):
+                self._handovers[key] = world_loop().time(), self._copies_of(each)
+            if known is not None and known.admitted and known.under_way and each.phase is Phase.ENDED:
+                self._check_ended(key, known)
+            if known is None and each.admitted and each.under_way:
                 ended = self._ended.get(each.placement)
+                drains = each.cause is not None and each.cause.cause is Cause.DRAIN
                 self.checks["cooldown"] += 1
-                if ended is not None and each.since < ended + fleet.PACE["cooldownSeconds"] - 5.0:
+                if (
+                    ended is not None
+                    and not drains
+                    and each.since < ended + fleet.PACE["cooldownSeconds"] - 5.0
+                ):
                     self._break(
                         "cooldown", f"{each.placement} ended at {ended:.0f}, again at {each.since:.0f}"
                     )
@@ -291,6 +366,65 @@ class Laws:
             self._moves[key] = each
         for key in [key for key, each in self._moves.items() if each.since < now - 4 * 3600]:
             del self._moves[key]
+
+    def _sets_of(self, move: Move) -> list[Object]:
+        name = move.placement.partition("/")[2]
+        sets = self._world.hub.of("applicationsets", fleet.ARGOCD)
+        return [each for each in sets if _placement_of(each) == name]
+
+    def _copies_of(self, move: Move) -> frozenset[str]:
+        """The UIDs of the copies on the cluster that it leaves."""
+        owners = {each["metadata"]["uid"] for each in self._sets_of(move)}
+        return frozenset(
+            each["metadata"]["uid"]
+            for each in self._world.hub.of("applications", fleet.ARGOCD)
+            if each["spec"]["destination"]["name"] == move.source
+            and owners & {one["uid"] for one in each["metadata"].get("ownerReferences") or []}
+        )
+
+    def _check_ended(self, key: tuple[str, str, float], move: Move) -> None:
+        """A move ended that was under way."""
+        name = move.placement.partition("/")[2]
+        item = self._world.informers.state.placements.get((fleet.ARGOCD, name))
+        if item is None or not _is_paced(item):
+            return
+        if key not in self._handovers:
+            return
+        begun, old = self._handovers[key]
+        followed = [
+            move.target in decided and move.source not in decided for _, decided in self._since(name, begun)
+        ]
+        if not followed or not all(followed):
+            return
+        self.checks["ended"] += 1
+        for owner in self._sets_of(move):
+            good = self._good_on.get((owner["metadata"]["uid"], move.target), -1.0)
+            if good < begun - SEEN_SECONDS:
+                self._break("ended", f"that of {name} did, whose copy on {move.target} is not healthy")
+        lost = move.source in self._lost_since or self._reached_at.get(move.source, -1e9) > begun
+        if old & self._copies_of(move) and not lost:
+            self._break("ended", f"that of {name} did, whose copy on {move.source} is still there")
+
+    def _since(self, placement: str, moment: float) -> Iterator[tuple[float, frozenset[str]]]:
+        """The decisions that held at this moment or later."""
+        entries = list(self._decided[placement])
+        for number, entry in enumerate(entries):
+            if number + 1 == len(entries) or entries[number + 1][0] >= moment:
+                yield entry
+
+    def _check_unasked(self, move: Move, moves: Sequence[Move]) -> None:
+        """A move was admitted. What OCM has just sent to its target may not be in the ledger."""
+        now = world_loop().time()
+        coming = {each.placement for each in moves if each.under_way and each.target == move.target}
+        for placement, entries in self._decided.items():
+            if len(entries) < 2:
+                continue
+            (_, before), (since, after) = entries[-2], entries[-1]
+            if move.target in after - before and now - UNASKED_SECONDS <= since <= now - 1.0:
+                coming.add(f"{fleet.ARGOCD}/{placement}")
+        self.checks["unasked"] += 1
+        if len(coming) > fleet.PACE["arrivalsPerCluster"] and move.placement in coming:
+            self._break("unasked", f"{move.placement} to {move.target}, which receives {sorted(coming)}")
 
     def _events(self, change: Change, writer: str) -> None:
         item = change.after
@@ -306,12 +440,30 @@ class Laws:
         if leader is not None and self._world.is_fine:
             self._annotated = world_loop().time(), leader.name
 
-    def asked(self, program: str, method: str, path: str) -> None:
-        """A request was sent."""
-        key = program, method, path
+    def asked(self, program: str, method: str, path: str, selected: str) -> None:
+        """A request was sent. `selected` is what it asks of a list."""
+        key = program, method, path, selected
         self._asked[key] += 1
         if self._asked[key] == MOST_A_MINUTE.get(path.rpartition("/")[2], MOST_A_MINUTE[""]):
-            self._break("rate", f"{program}: {method} {path} {self._asked[key]} times in a minute")
+            self._break("rate", f"{program}: {method} {path} {selected} {self._asked[key]} times in a minute")
+
+    def refused(self, program: str, method: str, path: str, status: int) -> None:
+        """A fault refused a request."""
+        plural = path.rpartition("/")[2]
+        if status != 403 or method == "GET" or plural == "events" or "/leases/" in path:
+            return
+        if "/configmaps/" in path:
+            # All that the reconciler admits is written to one object.
+            return
+        now = world_loop().time()
+        if now > self._refusals_since + 600.0:
+            self._refusals.clear()
+            self._refusals_since = now
+        key = program, method, path
+        self._refusals[key] += 1
+        self.checks["backoff"] += 1
+        if self._refusals[key] > MOST_REFUSED:
+            self._break("backoff", f"{program}: {method} {path} {MOST_REFUSED} times in ten minutes")
 
     def _scores(self, change: Change, writer: str) -> None:
         _, cluster, name = change.key
@@ -341,6 +493,19 @@ class Laws:
             if value < 0 and before.get(key) != value:
                 # A refuge draws nothing while Steady counts; an item that takes Steady away does.
                 self.checks["attraction"] += 1
+                drawn = {
+                    item["metadata"]["namespace"]
+                    for item in self._world.hub.of("addonplacementscores")
+                    if item["metadata"]["name"] == MOVES_SCORE and _items(item).get(key, 0) > 0
+                }
+                targets = {
+                    each.target for each in stored.ledger.moves if each.placement == key and each.under_way
+                }
+                self.checks["drawn"] += 1
+                if drawn != targets:
+                    self._break(
+                        "drawn", f"{key} on {cluster}: to {sorted(targets)}, drawn to {sorted(drawn)}"
+                    )
                 if key not in pushed:
                     self._break("attraction", f"{key}={value} on {cluster}; under way: {sorted(under_way)}")
 
@@ -378,8 +543,8 @@ class Laws:
         )
         if ocm.UNREACHABLE["key"] in keys:
             self._lost_since.setdefault(name, now)
-        else:
-            self._lost_since.pop(name, None)
+        elif self._lost_since.pop(name, None) is not None:
+            self._reached_at[name] = now
         if change.before is not None and change.after is not None and writer.startswith(RECONCILER):
             self.checks["writers"] += 1
             was, is_now = (_without_ours(each) for each in (change.before, change.after))
@@ -424,6 +589,27 @@ _CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "leases": (Laws._leases,),
     "managedclusters": (Laws._clusters,),
 }
+
+
+def _begins(change: Change) -> bool:
+    """Whether a deletion begins, which a finalizer may hold up."""
+    before, after = change.before, change.after
+    return (
+        before is not None
+        and "deletionTimestamp" not in before["metadata"]
+        and (after is None or "deletionTimestamp" in after["metadata"])
+    )
+
+
+def _is_ours(writer: str) -> bool:
+    return writer.startswith(RECONCILER) or writer.partition("/")[0] in {"agent", "hub-scorer"}
+
+
+def _notes(item: Object) -> set[str]:
+    """What people wrote on it: keys of annotations and taints."""
+    keys = [*(item["metadata"].get("annotations") or {})]
+    keys += [each["key"] for each in (item.get("spec") or {}).get("taints") or []]
+    return {key for key in keys if key.startswith("people.example.com/")}
 
 
 def _is_good(item: Object) -> bool:

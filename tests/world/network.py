@@ -6,6 +6,7 @@ which the faults draw, says what goes wrong on the way.
 """
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -74,6 +75,10 @@ class Trouble:
     """A watch breaks after so many seconds."""
     other: bool = False
     """A list or watch is answered by another API server, which is behind."""
+    first: Callable[[], None] | None = None
+    """Right before it takes effect, this happens."""
+    gone: bool = False
+    """A watch is opened, says a bookmark, and ends with an ERROR event of 410."""
 
 
 NONE: Final = Trouble()
@@ -96,6 +101,8 @@ class Network:
         self.sent: float | None = None
         """When it was sent."""
         self.count: Callable[[Program, Seen, str], None] = lambda _program, _seen, _host: None
+        self.refused: Callable[[Program, Seen, int], None] = lambda _program, _seen, _status: None
+        """Called for each request that a fault refuses, with the status."""
 
     def random_of(self, program: Program) -> random.Random:
         if program.name not in self._random:
@@ -183,8 +190,11 @@ class _Exchange:
             self._settle(Fault())
             return
         answer: Answer
+        if trouble.first is not None:
+            trouble.first()
         if trouble.refuse is not None:
             answer = trouble.refuse
+            self._network.refused(self._program, self._seen, answer.status)
         else:
             self._network.requester, self._network.sent = self._program, self._sent
             server = self._network.hosts[self._host]
@@ -192,6 +202,8 @@ class _Exchange:
             self._network.requester = self._network.sent = None
         if trouble.lost and not isinstance(answer, Watch):
             answer = Fault(hang=trouble.slow > 0)
+        if isinstance(answer, Watch) and trouble.gone:
+            later(0.02, _end_with_gone, answer)
         if isinstance(answer, Watch) and trouble.cut is not None:
             later(trouble.cut, lambda: answer.end(broken=True))
         way = self._network.delay(self._program) + trouble.slow
@@ -216,6 +228,15 @@ class _Exchange:
         if isinstance(answer, Watch):
             return Arrived(200, {}, Incoming(self._network, self._program, answer, read=read))
         return Arrived(answer.status, answer.headers, answer.body)
+
+
+def _end_with_gone(watch: Watch) -> None:
+    if watch.client is None and not watch.ended:
+        later(0.02, _end_with_gone, watch)
+        return
+    status = {"kind": "Status", "code": 410, "message": "too old resource version"}
+    watch.send(json.dumps({"type": "ERROR", "object": status}).encode() + b"\n")
+    watch.end()
 
 
 class _Headers(dict[str, str]):

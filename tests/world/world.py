@@ -19,7 +19,7 @@ from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.simulator import simulate_placement
 from tests.support.agent.http import Seen
-from tests.support.apiserver import Key
+from tests.support.apiserver import Key, Target
 from tests.world import fleet, network
 from tests.world.apiserver import Change, WorldApiServer
 from tests.world.argocd import Applications, ApplicationSets, Sync
@@ -27,13 +27,15 @@ from tests.world.faults import Fault, Storm
 from tests.world.fleet import Sources
 from tests.world.history import History
 from tests.world.laws import Laws
-from tests.world.loop import Program, later, world_loop
+from tests.world.loop import PROGRAM, Program, later, world_loop
 from tests.world.network import Network
 from tests.world.ocm import Informers, Registration, Scheduler
 from tests.world.programs import Pod, agent_pod, hub_scorer_pod, reconciler_pod
 from tests.world.spokes import Delivery, Source, Truth
 
 GITOPS: Final = "argocd-sync"
+PEOPLE: Final = "people.example.com/"
+"""What people write on objects of others begins with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +78,8 @@ class World:
         self.ended = asyncio.Event()
         self.foreign: dict[Key, str] = {}
         """Objects of others, with a text in them that must stay."""
+        self.raced: dict[Key, float] = {}
+        """When people last wrote an object right before a program did."""
         self.backups: deque[tuple[float, dict[Key, Any]]] = deque(maxlen=8)
         self.old_ledgers: deque[str] = deque(maxlen=8)
         self.touched = 0.0
@@ -101,6 +105,9 @@ class World:
         self.network.hosts[fleet.CENTRAL_HOST] = Source(self.truth, clusters=clusters, requester=requester)
         self.network.unreachable = self._unreachable
         self.network.count = self._count
+        self.network.refused = lambda program, seen, status: self.laws.refused(
+            program.name, seen.method, seen.path, status
+        )
 
     # What exists.
 
@@ -121,7 +128,10 @@ class World:
     def _count(self, program: Program, seen: Seen, host: str) -> None:
         method = "WATCH" if "watch" in seen.query else seen.method
         if host == "hub":
-            self.laws.asked(program.name, method, seen.path)
+            # A list of one object, or of the copies of one application, is a request of its own.
+            query = seen.query
+            selected = query.get("fieldSelector") or query.get("labelSelector") or ""
+            self.laws.asked(program.name, method, seen.path, selected)
         self.requests[f"{program.name.partition('/')[0]} {seen.method} {host}"] += 1
 
     def _changed(self, change: Change) -> None:
@@ -195,6 +205,7 @@ class World:
     def start(self) -> None:
         """An installation: clusters join, then Argo CD syncs."""
         world_loop().set_exception_handler(self._broken)
+        logging.getLogger().addHandler(_Bugs(self))
         every: dict[str, Any] = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
         self.hub.write(
             "people", "managedclustersets", fleet.SET, {"kind": "ManagedClusterSet", "spec": every}
@@ -231,13 +242,15 @@ class World:
     def _write_foreign(self) -> None:
         """What other programs and people keep on this hub."""
         for name in self.sources.clusters[:3]:
-            score = {"status": {"scores": [{"name": "cpuAvailable", "value": 7}]}, "metadata": {"labels": {}}}
+            # It expired long ago: that of an upstream agent which is gone.
+            status = {"scores": [{"name": "cpuAvailable", "value": 7}], "validUntil": "2020-01-01T00:00:00Z"}
+            score = {"status": status, "metadata": {"labels": {}}}
             self.hub.write("people", "addonplacementscores", "resource-usage-score", score, namespace=name)
             self.foreign["addonplacementscores", name, "resource-usage-score"] = "cpuAvailable"
         cluster = self.sources.clusters[0]
         item = self.hub.objects["managedclusters", "", cluster]
         metadata = {**item["metadata"], "labels": {"name": cluster, "people": "owned"}}
-        taint = {"key": "people.example.com/note", "effect": "PreferNoSelect"}
+        taint = {"key": f"{PEOPLE}note", "effect": "PreferNoSelect"}
         spec = {**item["spec"], "taints": [taint]}
         changed = {**item, "metadata": metadata, "spec": spec}
         self.hub.write("people", "managedclusters", cluster, changed)
@@ -245,6 +258,25 @@ class World:
         key = ("configmaps", fleet.HUB, "people")
         self.hub.write("people", "configmaps", "people", {"data": {"a": "b"}}, namespace=fleet.HUB)
         self.foreign[key] = '"a"'
+
+    def annotate(self, path: str) -> None:
+        """Somebody writes an object: an annotation, or a taint of a cluster."""
+        target = Target.of(path)
+        key = target.plural, target.namespace, target.name
+        stored = self.hub.objects.get(key)
+        if stored is None:
+            return
+        writer, self.raced[key] = self.hub.writer, world_loop().time()
+        meta = stored["metadata"]
+        if target.plural == "managedclusters":
+            taints = [each for each in stored["spec"].get("taints") or [] if each["key"] != f"{PEOPLE}race"]
+            taint = {"key": f"{PEOPLE}race", "value": str(self.hub.version), "effect": "PreferNoSelect"}
+            changed = {**stored, "spec": {**stored["spec"], "taints": [*taints, taint]}}
+        else:
+            annotations = {**(meta.get("annotations") or {}), f"{PEOPLE}race": str(self.hub.version)}
+            changed = {**stored, "metadata": {**meta, "annotations": annotations}}
+        self.hub.write("people", target.plural, target.name, changed, namespace=target.namespace)
+        self.hub.writer = writer
 
     def thaw(self, pod: Pod, frozen: Program) -> None:
         """The process goes on, if it is still the same."""
@@ -336,6 +368,23 @@ class World:
             # A rolling update: one replica after the other.
             for number, pod in enumerate(self.reconcilers):
                 later(5.0 + 30.0 * number, pod.kill)
+
+
+class _Bugs(logging.Handler):
+    """A program logs an exception only for a bug: then it starts the part that failed again, and goes on."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(logging.ERROR)
+        self._world = world
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info is not None and record.exc_info[1] is not None:
+            program = PROGRAM.get()
+            error = record.exc_info[1]
+            place = "".join(traceback.format_exception(error)[-3:])
+            name = program.name if program is not None else "?"
+            self._world.errors.append(f"{name}: {record.getMessage()}: {place}")
+            self._world.history.note("bug", f"{name}: {record.getMessage()}: {error!r}")
 
 
 def prepare(*, seed: int, net: Network, lean: bool = True) -> None:
