@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, Literal, TypeVar
 
 from gitops_dsf.hub.objects import LabelRequirement, LabelSelector
@@ -63,6 +64,7 @@ class Selector:
         return next((found for found in self.requirements if not found.matches(labels)), None)
 
 
+@lru_cache(maxsize=4096)
 def label_value_error(value: str) -> str | None:
     """Why a text is not a label value (content.IsLabelValue); None if it is one."""
     problems = []

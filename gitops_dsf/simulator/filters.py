@@ -56,15 +56,18 @@ def members_of(cluster_set: ManagedClusterSet, state: HubState) -> frozenset[int
 
 def resolve_membership(placement: Placement, state: HubState) -> Membership:
     """Bound sets, narrowed by spec.clusterSets, and their clusters. Raises as `members_of`."""
-    bound = [
-        name for name in state.bindings.get(placement.metadata.namespace or "", ()) if name in state.sets
-    ]
-    listed = placement.spec.cluster_sets
+    namespace, listed = placement.metadata.namespace or "", placement.spec.cluster_sets
+    known = state.memberships.get((namespace, listed))
+    if known is not None:
+        return known
+    bound = [name for name in state.bindings.get(namespace, ()) if name in state.sets]
     sets = tuple(sorted(set(bound) & set(listed) if listed else bound))
     found: frozenset[int] = frozenset()
     for name in sets:
         found |= members_of(state.sets[name], state)
-    return Membership(len(bound), sets, tuple(sorted(found - state.terminating)))
+    membership = Membership(len(bound), sets, tuple(sorted(found - state.terminating)))
+    state.memberships[namespace, listed] = membership
+    return membership
 
 
 PREDICATE_FILTER = "Predicate"

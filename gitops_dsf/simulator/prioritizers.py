@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.hub.objects import Placement, PrioritizerConfig, ScoreCoordinate
+from gitops_dsf.hub.objects import Placement, PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate
 from gitops_dsf.hub.placements import BUILT_INS, BuiltIn
 from gitops_dsf.hub.selectors import label_value_error
 from gitops_dsf.simulator.state import HubState
@@ -46,7 +47,12 @@ def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
     Go visits them in random map order; here it is the order in which they were configured. Raises
     PrioritizerError: an unknown mode or built-in name, a missing coordinate.
     """
-    policy = placement.spec.prioritizer_policy
+    return _prioritizers(placement.spec.prioritizer_policy)
+
+
+@lru_cache(maxsize=4096)
+def _prioritizers(policy: PrioritizerPolicy | None) -> tuple[Prioritizer, ...]:
+    """Cached, because the Placements of a hub are simulated again with each change of a score."""
     mode = (policy.mode if policy else None) or ""
     if mode not in ("", "Additive", "Exact"):
         raise PrioritizerError(f"incorrect prioritizer policy mode: {mode}")

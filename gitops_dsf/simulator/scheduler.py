@@ -108,23 +108,23 @@ def _schedule(verdict: Verdict) -> Verdict:
         return replace(verdict, outcome=outcome, unsupported=matched.unsupported)
     if matched.status.failed:
         return replace(verdict, status=matched.status)
-    verdict = replace(verdict, stages=(Stage(filters.PREDICATE_FILTER, matched.clusters),))
+    first = Stage(filters.PREDICATE_FILTER, matched.clusters)
     clusters, status = filters.filter_tainted(
         matched.clusters, placement=placement, state=state, own=verdict.current, now=now
     )
     if status.failed:
-        return replace(verdict, status=status)
-    verdict = replace(verdict, stages=(*verdict.stages, Stage(filters.TAINT_FILTER, clusters)))
+        return replace(verdict, status=status, stages=(first,))
+    stages = first, Stage(filters.TAINT_FILTER, clusters)
     try:
         used = prioritizers.prioritizers_of(placement)
     except prioritizers.PrioritizerError as error:
-        return replace(verdict, status=Status(Code.MISCONFIGURED, str(error)))
+        return replace(verdict, status=Status(Code.MISCONFIGURED, str(error)), stages=stages)
     results: list[prioritizers.PrioritizerResult] = []
     final = SUCCESS
     for prioritizer in used:
         result = prioritizers.score(prioritizer, placement=placement, state=state, clusters=clusters, now=now)
         if result.status.failed:
-            return replace(verdict, status=result.status, prioritizers=tuple(results))
+            return replace(verdict, status=result.status, stages=stages, prioritizers=tuple(results))
         if result.status.code is Code.WARNING:
             final = result.status
         results.append(result)
@@ -133,6 +133,7 @@ def _schedule(verdict: Verdict) -> Verdict:
     return replace(
         verdict,
         status=final,
+        stages=stages,
         prioritizers=tuple(results),
         ranking=ranking,
         unscheduled=0 if number_of_clusters is None else number_of_clusters - ranking.selected,

@@ -25,6 +25,7 @@ from gitops_dsf.simulator.documents import KINDS, HubObject, SimulatorInputError
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.predicates import CelPredicates
+    from gitops_dsf.simulator.filters import Membership
 
 
 MISSING_SCORE = 0
@@ -50,24 +51,31 @@ class ScoreColumn:
         limited = ((until, each) for each, until in ends if until is not None and each not in expired)
         return tuple(sorted(limited))
 
+    @cached_property
+    def first_expiry(self) -> datetime | None:
+        """When the first of the valid scores expires; None if none of them does."""
+        expired, ends = self.expired, enumerate(self.ends)
+        return min((until for each, until in ends if until is not None and each not in expired), default=None)
+
 
 class ScoreTable:
-    """Computes columns on demand. They depend on the time, so only those of the last `now` are kept."""
+    """Computes columns on demand. They depend on the time: each holds until the next score in it expires."""
 
     def __init__(self, *, names: tuple[str, ...], scores: Scores) -> None:
         self._names = names
         self._scores = scores
-        self._kept: tuple[datetime | None, dict[tuple[str, str], ScoreColumn]] = (None, {})
+        self._kept: dict[tuple[str, str], tuple[datetime, ScoreColumn]] = {}
+        """The last column of each score, and the time that it was computed for."""
 
     def column(self, resource: str, score: str, now: datetime) -> ScoreColumn:
-        moment, columns = self._kept
-        if moment != now:
-            columns = {}
-            self._kept = (now, columns)
-        found = columns.get((resource, score))
-        if found is None:
-            found = columns[resource, score] = self._build(resource, score, now)
-        return found
+        known = self._kept.get((resource, score))
+        if known is not None:
+            since, column = known
+            if since == now or (since < now and not is_expired(column.first_expiry, now)):
+                return column
+        column = self._build(resource, score, now)
+        self._kept[resource, score] = now, column
+        return column
 
     def _build(self, resource: str, score: str, now: datetime) -> ScoreColumn:
         objects = self._scores.get(resource, {})
@@ -106,7 +114,9 @@ Key = tuple[str, str]
 """Namespace and name."""
 
 
-_OF_CLUSTERS = frozenset({"names", "positions", "labels", "claims", "tainted", "terminating", "allocatable"})
+_OF_CLUSTERS = frozenset(
+    {"names", "positions", "labels", "claims", "tainted", "terminating", "allocatable", "memberships"}
+)
 _OF_SCORES = frozenset({"score_table", "cel"})
 _OF_DECISIONS = frozenset({"decision_counts", "decisions_of", "decisions_in"})
 """Cached properties of HubState, by what they depend on."""
@@ -226,6 +236,13 @@ class HubState:
     @cached_property
     def terminating(self) -> frozenset[int]:
         return frozenset(position for position, cluster in enumerate(self.clusters) if cluster.deleting)
+
+    @cached_property
+    def memberships(self) -> dict[tuple[str, tuple[str, ...] | None], Membership]:
+        """What filters.resolve_membership found, by namespace and spec.clusterSets: most Placements of a hub
+        ask the same.
+        """
+        return {}
 
     @cached_property
     def score_table(self) -> ScoreTable:

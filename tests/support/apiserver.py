@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -77,6 +78,7 @@ class Target:
     sub: str
 
     @classmethod
+    @lru_cache(maxsize=10_000)
     def of(cls, path: str) -> Self:
         words = path.strip("/").split("/")
         base, rest = (words[:2], words[2:]) if words[0] == "api" else (words[:3], words[3:])

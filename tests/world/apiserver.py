@@ -10,11 +10,14 @@ does so for what is added here.
 import json
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import formatdate
 from typing import Any, Final
 
+import msgspec
+
+from gitops_dsf.hub.names import PLACEMENT_LABEL
 from tests.support.agent.http import Reply, Seen, Stream
 from tests.support.apiserver import ApiServer, Key, Object, Target, _labelled, _selected, failure
 from tests.world.loop import EPOCH, NOBODY, later, world_loop
@@ -24,6 +27,7 @@ EVENTS: Final = 4000
 """Changes that a watch can continue from. Older ones are compacted."""
 BOOKMARK_SECONDS: Final = 60.0
 TOKEN: Final = "world"
+JSON: Final = {"Content-Type": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,13 @@ class WorldApiServer(ApiServer):
         """Who writes now: the program whose request is carried out, or a model."""
         self.admit: Callable[[str, Target, Object | None, Object | None], str] = lambda *_: ""
         """Admission: why this writer's change of this object is refused; empty if it is not."""
+        self._sorted: dict[str, dict[str, list[Key]]] = {}
+        """The keys of the objects in order, by plural and namespace, while none is added or removed."""
+        self._encoded: dict[Key, tuple[Object, bytes]] = {}
+        """Objects as JSON, of those that were asked for."""
+        self._pages: dict[tuple[str, str], list[Object]] | None = None
+        """PlacementDecisions by namespace and Placement."""
+        self._date = (0, "")
         self.behind: tuple[int, dict[Key, Object]] | None = None
         """What another API server, which is behind, would answer: its version and objects."""
         self.terminating: set[str] = set()
@@ -102,7 +113,12 @@ class WorldApiServer(ApiServer):
         self.writer = self.requester()
         answer = super().answered(seen)
         if isinstance(answer, Reply):
-            return replace(answer, headers={"Date": formatdate(self.now(), usegmt=True), **answer.headers})
+            second = int(self.now())
+            if self._date[0] != second:
+                self._date = (second, formatdate(second, usegmt=True))
+            return Reply(
+                status=answer.status, body=answer.body, headers={"Date": self._date[1], **answer.headers}
+            )
         assert not isinstance(answer, Stream)
         return answer
 
@@ -121,30 +137,58 @@ class WorldApiServer(ApiServer):
             {key: item for key, item in objects.items() if key[0] == target.plural},
         )
         now, self.version = self.version, version
+        self._sorted.pop(target.plural, None)
         try:
             return self.answered(seen)
         finally:
             self.by_plural[target.plural], self.version = here, now
+            self._sorted.pop(target.plural, None)
 
     def _list(self, target: Target, seen: Seen) -> Reply:
         query = seen.query
         label, field = query.get("labelSelector", ""), query.get("fieldSelector", "")
+        kept = self.by_plural.get(target.plural, {})
         shown = [
-            item
-            for (_, namespace, _), item in sorted(self.by_plural.get(target.plural, {}).items())
-            if target.namespace in {"", namespace}
-            and (not label or _labelled(item, label))
-            and (not field or _selected(item, field))
+            (key, kept[key])
+            for key in self._keys(target.plural, target.namespace)
+            if (not label or _labelled(kept[key], label)) and (not field or _selected(kept[key], field))
         ]
         if "as=Table" in seen.headers.get("accept", ""):
-            rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for item in shown]
+            rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for _, item in shown]
             return Reply.of({"kind": "Table", "rows": rows})
         start, limit = int(query.get("continue", "0")), int(query.get("limit", "0")) or len(shown)
         end = start + limit
         metadata = {"resourceVersion": str(self.version)}
         if end < len(shown):
             metadata["continue"] = str(end)
-        return Reply.of({"kind": f"{target.kind}List", "metadata": metadata, "items": shown[start:end]})
+        head = msgspec.json.encode({"kind": f"{target.kind}List", "metadata": metadata})
+        items = b",".join(self._json(key, item) for key, item in shown[start:end])
+        return Reply(body=b'%b,"items":[%b]}' % (head[:-1], items), headers=JSON)
+
+    def _keys(self, plural: str, namespace: str) -> list[Key]:
+        """Of the objects of a namespace, or of all, in order. The list is not to be changed."""
+        by_namespace = self._sorted.setdefault(plural, {})
+        if namespace not in by_namespace:
+            kept = self.by_plural.get(plural, {})
+            by_namespace[namespace] = sorted(key for key in kept if namespace in {"", key[1]})
+        return by_namespace[namespace]
+
+    def _json(self, key: Key, item: Object) -> bytes:
+        """An object that is stored, or was. It is encoded once."""
+        known = self._encoded.get(key)
+        if known is None or known[0] is not item:
+            known = self._encoded[key] = item, msgspec.json.encode(item)
+        return known[1]
+
+    def pages(self, placement: str, namespace: str) -> list[Object]:
+        """The PlacementDecisions of a Placement, by name. The list is not to be changed."""
+        if self._pages is None:
+            self._pages = {}
+            for item in self.of("placementdecisions"):
+                meta = item["metadata"]
+                name = (meta.get("labels") or {}).get(PLACEMENT_LABEL, "")
+                self._pages.setdefault((meta["namespace"], name), []).append(item)
+        return self._pages.get((namespace, placement), [])
 
     def _watch(self, target: Target, seen: Seen) -> Any:
         since = int(seen.query.get("resourceVersion") or self.version)
@@ -185,7 +229,12 @@ class WorldApiServer(ApiServer):
         later(BOOKMARK_SECONDS, bookmark)
 
     def _object(self, target: Target, seen: Seen) -> Reply:
-        if seen.method != "GET":
+        if seen.method == "GET":
+            key = target.plural, target.namespace, target.name
+            stored = self.objects.get(key)
+            if stored is not None:
+                return Reply(body=self._json(key, stored), headers=JSON)
+        else:
             body = json.loads(seen.body) if seen.body else {}
             name = target.name or body.get("metadata", {}).get("name", "")
             before = self.objects.get((target.plural, target.namespace, name))
@@ -212,6 +261,8 @@ class WorldApiServer(ApiServer):
         self.version += 1
         before = self.objects.pop(key)
         del self.by_plural[key[0]][key]
+        self._encoded.pop(key, None)
+        self._sorted.pop(key[0], None)
         self._tell_all(Change(self.version, key, before, None))
 
     def _keep(self, key: Key, item: Object) -> None:
@@ -226,9 +277,13 @@ class WorldApiServer(ApiServer):
         item["metadata"] = metadata
         self.objects[key] = item
         self.by_plural.setdefault(key[0], {})[key] = item
+        if before is None:
+            self._sorted.pop(key[0], None)
         self._tell_all(Change(self.version, key, before, item))
 
     def _tell_all(self, change: Change) -> None:
+        if change.key[0] == "placementdecisions":
+            self._pages = None
         if len(self.log) == self.log.maxlen:
             self.compacted = self.log[0].version
         self.log.append(change)
@@ -242,7 +297,7 @@ class WorldApiServer(ApiServer):
     def of(self, plural: str, namespace: str = "") -> list[Object]:
         """The stored objects, by namespace and name."""
         kept = self.by_plural.get(plural, {})
-        return [kept[key] for key in sorted(kept) if namespace in {"", key[1]}]
+        return [kept[key] for key in self._keys(plural, namespace)]
 
     def write(self, writer: str, plural: str, name: str, item: Object, *, namespace: str = "") -> Object:
         """Writes an object as a model or a person does. An object that is the same is not written."""
@@ -283,6 +338,9 @@ class WorldApiServer(ApiServer):
         gone = self.objects
         self.objects = dict(objects)
         self.by_plural = {}
+        self._sorted.clear()
+        self._encoded.clear()
+        self._pages = None
         for key, item in self.objects.items():
             self.by_plural.setdefault(key[0], {})[key] = item
         for opened in list(self.opened):
@@ -300,7 +358,7 @@ def _at(item: Object | None, version: int) -> Object:
 
 
 def _line(kind: str, item: Object) -> bytes:
-    return json.dumps({"type": kind, "object": item}).encode() + b"\n"
+    return msgspec.json.encode({"type": kind, "object": item}) + b"\n"
 
 
 def _end_with(watch: Watch, line: bytes) -> None:

@@ -172,11 +172,7 @@ class ApplicationSets:
         generator = item["spec"]["generators"][0]["clusterDecisionResource"]
         placement = generator["labelSelector"]["matchLabels"][PLACEMENT_LABEL]
         self._due[name] = world_loop().time() + float(generator.get("requeueAfterSeconds", 180))
-        pages = [
-            page
-            for page in self._hub.of("placementdecisions", ARGOCD)
-            if (page["metadata"].get("labels") or {}).get(PLACEMENT_LABEL) == placement
-        ]
+        pages = self._hub.pages(placement, ARGOCD)
         clusters = {
             each["clusterName"] for page in pages for each in page.get("status", {}).get("decisions") or []
         }

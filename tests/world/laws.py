@@ -274,11 +274,7 @@ class Laws:
         item = change.after or change.before
         assert item is not None
         placement = (item["metadata"].get("labels") or {}).get(PLACEMENT_LABEL, "")
-        pages = [
-            page
-            for page in self._world.hub.of("placementdecisions", fleet.ARGOCD)
-            if (page["metadata"].get("labels") or {}).get(PLACEMENT_LABEL) == placement
-        ]
+        pages = self._world.hub.pages(placement, fleet.ARGOCD)
         clusters = frozenset(
             each["clusterName"]
             for page in pages

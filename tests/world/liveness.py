@@ -61,7 +61,29 @@ def calm(world: "World") -> None:
 
 
 def unsettled(world: "World") -> Iterator[str]:
-    """What is not at the fixed point."""
+    """What is not at the fixed point: first what is found fast."""
+    hub = world.hub
+    stored = world.laws.stored()
+    for move in stored.ledger.under_way:
+        yield f"a move is under way: {move}"
+    for waiting in stored.queue.waiting:
+        yield f"a move waits: {waiting}"
+    for item in hub.of("addonplacementscores"):
+        meta = item["metadata"]
+        if meta["name"] == MOVES_SCORE and any(value < 0 for value in _items(item).values()):
+            yield f"items are left on {meta['namespace']}: {_items(item)}"
+    for item in hub.of("managedclusters"):
+        for taint in item["spec"].get("taints") or []:
+            if taint["key"] in {MAINTENANCE_TAINT, ocm.UNREACHABLE["key"]}:
+                yield f"{item['metadata']['name']} has the taint {taint['key']}"
+    yield from _scores(world)
+    if world.leader is None:
+        yield "nobody leads"
+    yield from _places(world)
+
+
+def _places(world: "World") -> Iterator[str]:
+    """Decisions that are not OCM's, and copies that are not where the decisions are."""
     hub, state = world.hub, world.informers.state
     now = datetime.fromtimestamp(world_loop().wall(), UTC)
     decided: dict[str, set[str]] = {}
@@ -90,22 +112,6 @@ def unsettled(world: "World") -> Iterator[str]:
         for each in copies:
             if not _is_good(each):
                 yield f"{each['metadata']['name']} is not healthy: {each.get('status')}"
-    stored = world.laws.stored()
-    for move in stored.ledger.under_way:
-        yield f"a move is under way: {move}"
-    for waiting in stored.queue.waiting:
-        yield f"a move waits: {waiting}"
-    for item in hub.of("addonplacementscores"):
-        meta = item["metadata"]
-        if meta["name"] == MOVES_SCORE and any(value < 0 for value in _items(item).values()):
-            yield f"items are left on {meta['namespace']}: {_items(item)}"
-    for item in hub.of("managedclusters"):
-        for taint in item["spec"].get("taints") or []:
-            if taint["key"] in {MAINTENANCE_TAINT, ocm.UNREACHABLE["key"]}:
-                yield f"{item['metadata']['name']} has the taint {taint['key']}"
-    yield from _scores(world)
-    if world.leader is None:
-        yield "nobody leads"
 
 
 def _scores(world: "World") -> Iterator[str]:

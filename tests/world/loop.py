@@ -30,6 +30,34 @@ STEPS: Final = 200_000
 """Callbacks at one moment after which a program is said to run in circles."""
 
 
+class Call:
+    """A callback with its context, as asyncio.TimerHandle, and made in a third of the time."""
+
+    __slots__ = ("args", "at", "callback", "context", "is_cancelled")
+
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[Any, ...], context: Context, at: float
+    ) -> None:
+        self.callback, self.args, self.context, self.at = callback, args, context, at
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        if not self.is_cancelled:
+            self.is_cancelled = True
+            # What it holds is free before its time comes.
+            self.args = ()
+
+    def cancelled(self) -> bool:
+        return self.is_cancelled
+
+    def when(self) -> float:
+        return self.at
+
+    def __repr__(self) -> str:
+        """Without addresses, because a history may hold it."""
+        return f"<{getattr(self.callback, '__qualname__', 'callback')} at {self.at}>"
+
+
 class Program:
     """A process of the world: what belongs to it runs, waits while it is frozen, or never runs again."""
 
@@ -39,7 +67,7 @@ class Program:
         self.killed = False
         self.skew = 0.0
         """Seconds by which its wall clock is ahead."""
-        self.backlog: deque[asyncio.Handle] = deque()
+        self.backlog: deque[Call] = deque()
         """What became due while it was frozen."""
 
     @property
@@ -68,6 +96,9 @@ class WorldLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._now = 0.0
         self._numbers = itertools.count()
+        self._timer_numbers = itertools.count()
+        self._timers: list[tuple[float, int, Call]] = []
+        self._due: deque[Call] = deque()
         self._steps = 0
         self.before_jump: Callable[[], None] = lambda: None
         """Called each time when everything that is due has run, before time goes on."""
@@ -84,22 +115,41 @@ class WorldLoop(asyncio.SelectorEventLoop):
     def _task(self, _loop: Any, coro: Any, **how: Any) -> Any:
         return NumberedTask(coro, number=next(self._numbers), loop=self, **how)
 
-    def call_soon(
+    def call_soon(  # type: ignore[override]
         self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
-    ) -> asyncio.Handle:
-        context = context or copy_context()
-        handle = asyncio.Handle(callback, args, self, context)
-        self._queue_of(context).append(handle)
-        return handle
-
-    call_soon_threadsafe = call_soon
-
-    def _queue_of(self, context: Context) -> deque[asyncio.Handle]:
+    ) -> Call:
+        if context is None:
+            context = copy_context()
+        call = Call(callback, args, context, self._now)
         program = context.get(PROGRAM)
         if program is None or program.runs:
-            ready: deque[asyncio.Handle] = self._ready  # type: ignore[attr-defined]
-            return ready
-        return program.backlog
+            self._due.append(call)
+        else:
+            program.backlog.append(call)
+        return call
+
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> Call:
+        """Of two calls at the same time the earlier one runs first."""
+        call = Call(callback, args, copy_context() if context is None else context, when)
+        heapq.heappush(self._timers, (when, next(self._timer_numbers), call))
+        return call
+
+    def call_later(  # type: ignore[override]
+        self,
+        delay: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> Call:
+        return self.call_at(self._now + delay, callback, *args, context=context)
 
     def run_in_executor(
         self, _executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
@@ -123,15 +173,14 @@ class WorldLoop(asyncio.SelectorEventLoop):
 
     def freeze(self, program: Program) -> None:
         program.frozen = True
-        ready: deque[asyncio.Handle] = self._ready  # type: ignore[attr-defined]
-        kept = [handle for handle in ready if handle._context.get(PROGRAM) is not program]  # type: ignore[attr-defined]
-        program.backlog.extend(handle for handle in ready if handle._context.get(PROGRAM) is program)  # type: ignore[attr-defined]
-        ready.clear()
-        ready.extend(kept)
+        due = list(self._due)
+        program.backlog.extend(call for call in due if call.context.get(PROGRAM) is program)
+        self._due.clear()
+        self._due.extend(call for call in due if call.context.get(PROGRAM) is not program)
 
     def thaw(self, program: Program) -> None:
         program.frozen = False
-        self._ready.extend(program.backlog)  # type: ignore[attr-defined]
+        self._due.extend(program.backlog)
         program.backlog.clear()
 
     def kill(self, program: Program) -> None:
@@ -145,34 +194,38 @@ class WorldLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         """Runs what is ready, or goes on to the next timer."""
-        ready: deque[asyncio.Handle] = self._ready  # type: ignore[attr-defined]
-        scheduled: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
-        if not ready and not self._stopping:  # type: ignore[attr-defined]
+        due, timers = self._due, self._timers
+        if not due and not self._stopping:  # type: ignore[attr-defined]
             self.before_jump()
-            while scheduled and scheduled[0]._cancelled:
-                heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
-            if not ready:
-                if not scheduled:
+            while timers and timers[0][2].is_cancelled:
+                heapq.heappop(timers)
+            if not due:
+                if not timers:
                     msg = "everything waits, and no timer is left"
                     raise RuntimeError(msg)
-                if scheduled[0].when() > self._now:
-                    self._now = scheduled[0].when()
+                if timers[0][0] > self._now:
+                    self._now = timers[0][0]
                     self._steps = 0
-        while scheduled and scheduled[0].when() <= self._now:
-            timer = heapq.heappop(scheduled)
-            timer._scheduled = False  # type: ignore[attr-defined]
-            if not timer._cancelled:
-                self._queue_of(timer._context).append(timer)  # type: ignore[attr-defined]
+        while timers and timers[0][0] <= self._now:
+            call = heapq.heappop(timers)[2]
+            if not call.is_cancelled:
+                program = call.context.get(PROGRAM)
+                (due if program is None or program.runs else program.backlog).append(call)
         self._steps += 1
         if self._steps > STEPS:
-            msg = f"{STEPS} rounds of callbacks at one moment: {ready[0] if ready else 'nothing'}"
+            msg = f"{STEPS} rounds of callbacks at one moment: {due[0] if due else 'nothing'}"
             raise RuntimeError(msg)
-        for _ in range(len(ready)):
-            if not ready:
+        for _ in range(len(due)):
+            if not due:
                 break
-            handle = ready.popleft()
-            if not handle._cancelled:
-                handle._run()
+            call = due.popleft()
+            if not call.is_cancelled:
+                try:
+                    call.context.run(call.callback, *call.args)
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as error:  # noqa: BLE001 - as asyncio.Handle
+                    self.call_exception_handler({"message": f"in {call!r}", "exception": error})
 
 
 GRAVEYARD: Final[list[Any]] = []

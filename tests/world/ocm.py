@@ -224,11 +224,7 @@ class Scheduler:
             self._hub.write(SCHEDULER, "placements", name, {**stored, "status": status}, namespace=namespace)
 
     def _pages(self, namespace: str, name: str) -> list[Object]:
-        return [
-            item
-            for item in self._hub.of("placementdecisions", namespace)
-            if (item["metadata"].get("labels") or {}).get(PLACEMENT_LABEL) == name
-        ]
+        return list(self._hub.pages(name, namespace))
 
 
 def _same_page(stored: Object, item: Object) -> bool:

@@ -1,6 +1,7 @@
 """Runs one world to its end, in a process of its own, and makes a failing one smaller."""
 
 import asyncio
+import itertools
 import json
 import os
 import time
@@ -11,10 +12,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.world import faults, liveness, loop
+from tests.world import faults, fleet, liveness, loop
 from tests.world.faults import Fault
 from tests.world.laws import Broken
-from tests.world.world import Size, World, folder, prepare
+from tests.world.world import Size, World, first_sources, folder, prepare, quieten
 
 BEGIN_SECONDS: Final = 1200.0
 """Before it nothing goes wrong: the fleet is installed."""
@@ -34,6 +35,8 @@ class Order:
     size: Size = field(default_factory=Size)
     settles: bool = True
     """Whether it goes on until it is settled. Without, it ends with the faults."""
+    begin: float = BEGIN_SECONDS
+    """Seconds until the first fault."""
     only: tuple[int, ...] | None = None
     """Numbers of the faults that happen; None means all."""
 
@@ -65,7 +68,7 @@ class Result:
 
 
 def planned(order: Order) -> tuple[Fault, ...]:
-    every = faults.plan(seed=order.seed, begin=BEGIN_SECONDS, end=order.hours * 3600, every=EVERY_SECONDS)
+    every = faults.plan(seed=order.seed, begin=order.begin, end=order.hours * 3600, every=EVERY_SECONDS)
     return every if order.only is None else tuple(each for each in every if each.number in order.only)
 
 
@@ -95,11 +98,12 @@ async def _settle(world: World) -> str:
     requests: Counter[str] = Counter()
     while not world.ended.is_set():
         now = loop.world_loop().time()
-        wrong = list(liveness.unsettled(world))
+        # The first is enough to know that it is not settled.
+        wrong = list(itertools.islice(liveness.unsettled(world), 5 if now > end else 1))
         if wrong:
             quiet_since = None
             if now > end:
-                return f"after {liveness.BOUND_SECONDS / 3600:g} h without faults: {'; '.join(wrong[:5])}"
+                return f"after {liveness.BOUND_SECONDS / 3600:g} h without faults: {'; '.join(wrong)}"
         elif quiet_since is None:
             quiet_since, requests = now, Counter(world.requests)
         elif now >= quiet_since + liveness.QUIET_SECONDS:
@@ -112,6 +116,7 @@ async def _settle(world: World) -> str:
 def run(order: Order) -> Result:
     """Runs a world in this process, which is fit for nothing else afterwards."""
     began = time.process_time()
+    quieten()
     with folder() as files:
         world, law, what = loop.run(_live(order, Path(files)))
     return Result(
@@ -130,6 +135,8 @@ def run(order: Order) -> Result:
 
 def run_apart(order: Order) -> Result:
     """Runs a world in a child process."""
+    # What the child renders first, it then has from this process.
+    fleet.rendered(first_sources(order.size))
     read, write = os.pipe()
     child = os.fork()
     if not child:

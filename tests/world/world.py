@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import random
+import ssl
 import tempfile
 import traceback
 import uuid
@@ -48,6 +49,13 @@ class Size:
     interval: int = 300
 
 
+def first_sources(size: Size) -> Sources:
+    """What the fleet repository says at first."""
+    return fleet.sources(
+        clusters=size.clusters, scorers=size.scorers, applications=size.applications, interval=size.interval
+    )
+
+
 class World:
     """Everything that exists. `start` brings it up; then time goes on while the caller sleeps."""
 
@@ -55,12 +63,7 @@ class World:
         self.seed, self.size = seed, size
         self.loop = world_loop()
         self.history = History()
-        self.sources = fleet.sources(
-            clusters=size.clusters,
-            scorers=size.scorers,
-            applications=size.applications,
-            interval=size.interval,
-        )
+        self.sources = first_sources(size)
         self.first_sources = self.sources
         self.tree = fleet.rendered(self.sources)
         self.hub = WorldApiServer()
@@ -385,6 +388,12 @@ class _Bugs(logging.Handler):
             name = program.name if program is not None else "?"
             self._world.errors.append(f"{name}: {record.getMessage()}: {place}")
             self._world.history.note("bug", f"{name}: {record.getMessage()}: {error!r}")
+
+
+def quieten() -> None:
+    """Certificates are not read: nobody checks one here, and it takes 0.1 s for each client."""
+    for name in ("set_default_verify_paths", "load_verify_locations"):
+        setattr(ssl.SSLContext, name, lambda *_arguments, **_how: None)
 
 
 def prepare(*, seed: int, net: Network, lean: bool = True) -> None:

@@ -7,6 +7,7 @@ import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -23,11 +24,11 @@ class Seen:
     at: float
     peer_certificate: dict[str, Any] | None = None
 
-    @property
+    @cached_property
     def path(self) -> str:
         return unquote(urlsplit(self.target).path)
 
-    @property
+    @cached_property
     def query(self) -> dict[str, str]:
         return {name: values[-1] for name, values in parse_qs(urlsplit(self.target).query).items()}
 
