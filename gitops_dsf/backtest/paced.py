@@ -21,7 +21,7 @@ from gitops_dsf.backtest.contest import Contest, Lapse, tracks_of
 from gitops_dsf.backtest.track import Decided, DecisionLine
 from gitops_dsf.backtest.vectorised import CELLS, Ints, ScoreColumns, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase, Shift, summed
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase, Shift, remembered, summed
 from gitops_dsf.pacing.wishes import Paced, Wish, best_swap
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
@@ -69,9 +69,7 @@ class PacedReplay:
         self._paced = {key: paced[key] for key in keys}
         self._pace, self._state, self._columns = pace, state, columns
         self._table = _Table(self._contests, self._paced, columns)
-        self._settle = max(
-            (pace.settle(each.ranking.measured_after) for each in self._paced.values()), default=0.0
-        )
+        self._remembered = remembered(pace, (each.ranking for each in self._paced.values()))
         self._decided: list[list[Decided]] = [[] for _ in keys]
         self._lost = [0] * len(keys)
         self._since: dict[str, float] = {}
@@ -145,7 +143,7 @@ class PacedReplay:
             for each in self.ledger.moves
         )
         ledger = msgspec.structs.replace(self.ledger, moves=tuple(ended))
-        self.ledger = ledger.pruned(self._pace, settle=self._settle, now=now)
+        self.ledger = ledger.pruned(kept=self._remembered, now=now)
         situation = Situation(
             hub=self._state,
             paced=self._paced,

@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import Protocol
 
 from gitops_dsf.hub.causes import by_drain, by_pace
+from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.pacing.ledger import Ledger, Move, Shift, assume, shifts_of
 from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
+from gitops_dsf.simulator.prioritizers import MAX_SCORE
 from gitops_dsf.wording import plural
 
 
@@ -23,6 +25,10 @@ class Reason(StrEnum):
     """The target receives as many applications as the pace allows."""
     SETTLE = "Settle"
     """The scores of the target have not measured the last arrival yet."""
+    MEASURING = "Measuring"
+    """It is a gain only if the scores do not show the last moves of its source and its target yet, and they
+    may show them.
+    """
     COOLDOWN = "Cooldown"
     """The application moved a short time ago."""
     FROZEN = "Frozen"
@@ -138,6 +144,8 @@ class _Round:
         self._ledger = situation.ledger
         self._shifts = list(known_shifts(situation))
         """Those of moves that were admitted in this round are added at the end."""
+        self._doubts = _doubts(self._shifts)
+        """Without those moves: no score can show them yet."""
         self._version = 0
         """How many moves were admitted when a wish was computed."""
 
@@ -206,7 +214,21 @@ class _Round:
             until = unmeasured[coming + len(unmeasured) - pace.arrivals_per_cluster]
             message = f"the scores of {wish.target} have not measured its last arrival"
             return Waiting(wish=wish, reason=Reason.SETTLE, message=message, until=until)
+        if not wish.drains and not _is_sure(wish, situation.paced[wish.placement].ranking, self._doubts):
+            message = f"the scores of {wish.source} and {wish.target} may show their last moves already"
+            return Waiting(wish=wish, reason=Reason.MEASURING, message=message, until=self._measured(wish))
         return None
+
+    def _measured(self, wish: Wish) -> float | None:
+        """When the scores have surely measured the moves of these clusters; None if one is under way."""
+        ends = []
+        for move in self._ledger.moves:
+            paced = self._situation.paced.get(move.placement)
+            if paced is not None and not {move.source, move.target}.isdisjoint((wish.source, wish.target)):
+                if move.under_way:
+                    return None
+                ends.append(move.phase_since + paced.ranking.measured_after)
+        return max((end for end in ends if self._situation.seen < end), default=None)
 
     def _under_way(self) -> int:
         return sum(each.admitted for each in self._ledger.under_way)
@@ -219,6 +241,42 @@ class _Round:
         paced = self._situation.paced.get(placement)
         after = paced.ranking.measured_after if paced is not None else 0.0
         return self._situation.pace.settle(after)
+
+
+_Doubts = Mapping[tuple[str, str, str, bool], float]
+"""Points that scores may show already, by resource, dimension, cluster, and whether they raise the score."""
+
+
+def _doubts(shifts: Iterable[Shift]) -> _Doubts:
+    summed: dict[tuple[str, str, str, bool], float] = {}
+    for shift in shifts:
+        if shift.doubt:
+            key = shift.resource, shift.dimension, shift.cluster, shift.points > 0
+            summed[key] = summed.get(key, 0.0) + shift.doubt
+    return summed
+
+
+def _is_sure(wish: Wish, ranking: PacedRanking, doubts: _Doubts) -> bool:
+    """Whether OCM would make this move whatever the scores show of the last moves already.
+
+    A load that a published score shows and that is assumed as well counts twice. Then the source of the wish
+    is better than it seems, if something arrived there, and the target is worse, if something left it. So an
+    application would follow a move in the other direction, and another one follow it back, for ever.
+    """
+    doubt = 0.0
+    for term in ranking.terms:
+        is_better_raised = term.weight > 0
+        arrived = doubts.get((term.resource, term.dimension, wish.source, not is_better_raised), 0.0)
+        left = doubts.get((term.resource, term.dimension, wish.target, is_better_raised), 0.0)
+        doubt += abs(term.weight) * (arrived + left)
+    if not doubt:
+        return True
+    lead = round(wish.points * ranking.total_weight) - doubt
+    least = MAX_SCORE * ranking.steady
+    if lead + least < 2 * ranking.load * ranking.total_weight:
+        return False
+    # Of equal sums OCM takes the first name.
+    return lead > least or (lead == least and wish.target < wish.source)
 
 
 def move_of(wish: Wish, now: float, *, drains: Mapping[str, str] = MappingProxyType({})) -> Move:
@@ -236,7 +294,7 @@ def move_of(wish: Wish, now: float, *, drains: Mapping[str, str] = MappingProxyT
 
 
 def known_shifts(situation: Situation) -> Iterable[Shift]:
-    """The load of the moves of the ledger that the scores have not measured yet."""
+    """The load of the moves of the ledger that the scores may not have measured yet."""
     for move in situation.ledger.moves:
         paced = situation.paced.get(move.placement)
         if paced is not None:

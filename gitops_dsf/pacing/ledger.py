@@ -5,6 +5,7 @@ admitted when that write succeeds, so two leaders cannot exceed the pace togethe
 where the last one stopped.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -105,9 +106,8 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         """
         return replace(self, moves=tuple(each.not_after(now) for each in self.moves))
 
-    def pruned(self, pace: Pace, *, settle: float, now: float) -> "Ledger":
-        """Without moves that nothing depends on. `settle` is the longest time until one is measured."""
-        kept = max(pace.cooldown_seconds, settle)
+    def pruned(self, *, kept: float, now: float) -> "Ledger":
+        """Without moves that nothing depends on. `kept` is how long one matters after it ended."""
         moves = tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept)
         if self.omitted and now >= self.whole_after:
             return replace(self, moves=moves, omitted=0, whole_after=0.0)
@@ -157,30 +157,79 @@ class Shift:
     dimension: str
     points: float
     """Added to the published score."""
+    doubt: float = 0.0
+    """How many of these points the published score may show already. Never negative."""
 
 
 def shifts_of(move: Move, ranking: PacedRanking, *, now: float) -> Iterable[Shift]:
-    """What a move changes that is not measured yet."""
+    """What a move changes that may not be measured yet."""
     for term in ranking.terms:
         share = unmeasured(move, term, now=now)
         if term.demand and term.weight and share:
             # Where a lower score is better, an arrival raises the score.
             points = term.demand * share * (1 if term.weight > 0 else -1)
-            yield Shift(cluster=move.target, resource=term.resource, dimension=term.dimension, points=-points)
-            if move.source:
-                yield Shift(
-                    cluster=move.source, resource=term.resource, dimension=term.dimension, points=points
-                )
+            doubt = term.demand * (share - surely_unmeasured(move, term, now=now))
+            for cluster, change in ((move.target, -points), (move.source, points)):
+                if cluster:
+                    yield Shift(
+                        cluster=cluster,
+                        resource=term.resource,
+                        dimension=term.dimension,
+                        points=change,
+                        doubt=doubt,
+                    )
 
 
 def unmeasured(move: Move, term: Term, *, now: float) -> float:
-    """The share of a move that a score does not show yet, between 0 and 1."""
+    """The largest share of a move that a score may not show yet, between 0 and 1."""
     if move.under_way:
         return 1.0
     elapsed = now - move.phase_since - term.delay
     if elapsed < 0:
         return 1.0
     return max(0.0, 1.0 - elapsed / term.range) if term.range else 0.0
+
+
+def surely_unmeasured(move: Move, term: Term, *, now: float) -> float:
+    """The share of a move that a score cannot show yet, between 0 and 1.
+
+    `term.delay` is the longest time until a measurement is published; it may also be published at once. And
+    from the decision on the new copy may run, and the old one may be gone. Between this share and
+    `unmeasured`, nobody knows what a score shows.
+    """
+    if move.phase is Phase.ADMITTED:
+        return 1.0
+    if move.phase is Phase.WITHDRAWN:
+        # It may never happen.
+        return 0.0
+    elapsed = now - move.since
+    if elapsed <= 0:
+        return 1.0
+    return max(0.0, 1.0 - elapsed / term.range) if term.range else 0.0
+
+
+def next_measured(ledger: Ledger, rankings: Mapping[str, PacedRanking], *, now: float) -> float:
+    """When time alone changes next what is assumed about the scores, in seconds since 1970. Infinite if it
+    changes nothing. `rankings` are by namespace/name of the Placement.
+    """
+    changes = [math.inf]
+    for move in ledger.moves:
+        ranking = rankings.get(move.placement)
+        for term in ranking.terms if ranking is not None and not move.under_way else ():
+            begin = move.phase_since + term.delay
+            end = begin + term.range
+            if term.demand and now < end:
+                # While a range measures it little by little, ten looks are enough.
+                changes.append(begin if now < begin else min(end, now + term.range / 10))
+    return min(changes)
+
+
+def remembered(pace: Pace, rankings: Iterable[PacedRanking]) -> float:
+    """Seconds that a move matters after it ended: for the cooldown, for the time that its cluster settles,
+    and until every score has measured it. `spec.pace.settleSeconds` may be shorter than the last one.
+    """
+    measured = max((each.measured_after for each in rankings), default=0.0)
+    return max(pace.cooldown_seconds, pace.settle(measured), measured)
 
 
 def summed(shifts: Iterable[Shift]) -> Mapping[tuple[str, str, str], int]:

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+import msgspec
+
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.pacing.admit import Situation, admit, move_of
+from gitops_dsf.pacing.admit import Reason, Situation, admit, move_of
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 from gitops_dsf.pacing.wishes import Wish
 from gitops_dsf.simulator import HubState
@@ -36,7 +38,12 @@ def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True
             yield Wave(situation.seconds, admission.moves)
             situation = _done(situation, admission.moves, measured=measured)
             continue
-        ends = [each.until for each in admission.waiting if each.until is not None]
+        ends = [
+            each.until
+            for each in admission.waiting
+            # The scores stay as they are, so what they may show already stays in doubt.
+            if each.until is not None and each.reason is not Reason.MEASURING
+        ]
         if not ends:
             return
         situation = replace(situation, pace_time=min(ends))
@@ -55,10 +62,15 @@ def staying(situation: Situation) -> frozenset[str]:
 def _caught_up(situation: Situation) -> Situation:
     """The situation when the moves under way have ended. Those that are withdrawn did not happen."""
     kept = [each for each in situation.ledger.moves if each.phase is not Phase.WITHDRAWN]
-    ledger = Ledger(
-        tuple(each.entered(Phase.ENDED, situation.seen) if each.under_way else each for each in kept)
-    )
     following = {each.placement: each for each in kept if each.phase is Phase.ADMITTED}
+    # OCM has not followed these, so no score can show them yet.
+    current = [
+        msgspec.structs.replace(each, since=situation.seen) if each.phase is Phase.ADMITTED else each
+        for each in kept
+    ]
+    ledger = Ledger(
+        tuple(each.entered(Phase.ENDED, situation.seen) if each.under_way else each for each in current)
+    )
     return _after(situation, ledger, following)
 
 

@@ -17,7 +17,7 @@ from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
-from gitops_dsf.pacing.ledger import Ledger, Move, advance
+from gitops_dsf.pacing.ledger import Ledger, Move, advance, remembered
 from gitops_dsf.pacing.refuges import items_of
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.repository.model.reconciler import Pace
@@ -216,8 +216,8 @@ class Loop:
             finished=self._finished,
             now=now,
         )
-        settle = max(pace.settle(each.ranking.measured_after) for each in self._paced.values())
-        ledger = ledger.pruned(pace, settle=settle, now=now)
+        kept = remembered(pace, (each.ranking for each in self._paced.values()))
+        ledger = ledger.pruned(kept=kept, now=now)
         situation = Situation(hub=self._state, paced=self._paced, ledger=ledger, pace=pace, now=_moment(now))
         wishes = admit(situation).moves
         self._ledger = ledger.adding(move_of(each, now) for each in wishes)

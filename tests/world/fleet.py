@@ -59,7 +59,7 @@ class Sources:
     paced: bool = True
     drains: tuple[Drain, ...] = ()
     interval: int = 300
-    stickiness: int = 20
+    stickiness: int = 10
 
     def without_scorer(self, name: str) -> "Sources":
         """Its applications go by the first of the others."""

@@ -12,7 +12,7 @@ from gitops_dsf.hub.causes import by_pace, loss_of
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance, remembered
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
 from gitops_dsf.pacing.refuges import drawn_by, items_in, items_of, moving_in
 from gitops_dsf.pacing.stored import ROOM, MovesError, Queue, StoredMoves, queue_of, read_moves
@@ -127,8 +127,8 @@ class PaceController:
             loss=lambda name: loss_of(name, self._view.clusters.items.get(name)),
             now=now,
         )
-        settle = max((self._pace.settle(each.ranking.measured_after) for each in paced.values()), default=0.0)
-        ledger = ledger.pruned(self._pace, settle=settle, now=now)
+        kept = remembered(self._pace, (each.ranking for each in paced.values()))
+        ledger = ledger.pruned(kept=kept, now=now)
         effect, maintenance = self._maintenance(paced, before.maintenance, now)
         inputs = await self._reader.read(paced, decided, now=now, maintenance=effect, refused=refused)
         if unsettled is None or ledger.omitted:
@@ -141,8 +141,7 @@ class PaceController:
         ledger = ledger.adding(move_of(wish, now, drains=effect.drains) for wish in admission.moves)
         queue = queue_of(admission.waiting, before.queue, now=now)
         whole = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
-        kept = max(self._pace.cooldown_seconds, settle) + TIMEOUT_SECONDS
-        await self._store(item, stored, whole, kept=kept)
+        await self._store(item, stored, whole, kept=kept + TIMEOUT_SECONDS)
         earlier, self._reported = self._reported or before.ledger, ledger
         self._shared.ledger = ledger
         self._waiting_since = min((each.since for each in queue.waiting), default=None)
@@ -211,7 +210,7 @@ class PaceController:
         found, self._holds_until = await asyncio.to_thread(
             lambda: (
                 admit(situation_of(inputs, ledger=ledger, pace=pace, now=now)),
-                holds_until(inputs, now=now),
+                holds_until(inputs, ledger=ledger, now=now),
             )
         )
         self._last = inputs.without_scores(), ledger, found

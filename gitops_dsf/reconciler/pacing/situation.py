@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing.admit import Situation, known_shifts
-from gitops_dsf.pacing.ledger import Ledger, assume
+from gitops_dsf.pacing.ledger import Ledger, assume, next_measured
 from gitops_dsf.pacing.maintenance import CORDON, NOTHING, Effect, tainted, without_drained
 from gitops_dsf.pacing.refuges import Refuges, plan_refuges
 from gitops_dsf.pacing.wishes import Paced
@@ -141,9 +140,10 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
     )
 
 
-def holds_until(inputs: Inputs, *, now: float) -> float:
+def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
     """Until when the wishes of these inputs are the same, in seconds since 1970, unless something is written:
-    then a score expires, or a toleration runs out. Infinite if nothing does. Pure, and slow for large fleets.
+    then a score expires, a toleration runs out, or less is assumed about the scores. Infinite if nothing
+    does. Pure, and slow for large fleets.
     """
     moment = datetime.fromtimestamp(now, UTC)
     ends = [
@@ -161,7 +161,8 @@ def holds_until(inputs: Inputs, *, now: float) -> float:
         for toleration in tolerations
         if toleration.toleration_seconds is not None and fits(taint, toleration)
     ]
-    return min((end.timestamp() for end in ends if end >= moment), default=math.inf)
+    measured = next_measured(ledger, {key: item.ranking for key, item in inputs.paced.items()}, now=now)
+    return min([measured, *(end.timestamp() for end in ends if end >= moment)])
 
 
 class RefugePlanner:

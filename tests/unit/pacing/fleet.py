@@ -26,6 +26,8 @@ def herd(
     weight: int = 1,
     refuges: bool = False,
     taints: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    delay: float = 60,
+    span: float = 600,
 ) -> tuple[HubState, dict[str, Paced]]:
     """A hub where every application ranks by one score. `placed` are the clusters of each application."""
     documents = hub()
@@ -46,7 +48,7 @@ def herd(
         )
         documents.append(decision(*clusters, name=f"{name}-decision-1", placement=name))
     state = HubState.build(documents)
-    term = Term("r", "free", weight, demand=demand, delay=60, range=600)
+    term = Term("r", "free", weight, demand=demand, delay=delay, range=span)
     ranking = PacedRanking((term,), steady=steady, refuges=refuges)
     paced = {key: Paced.of(state.placement(key), ranking) for key in (f"ns/{name}" for name in placed)}
     return state, paced

@@ -5,7 +5,7 @@ import pytest
 from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.admit import Reason, Situation, admit
-from gitops_dsf.pacing.ledger import Move, Phase, Shift, assume, shifts_of, unmeasured
+from gitops_dsf.pacing.ledger import Move, Phase, Shift, assume, shifts_of, surely_unmeasured, unmeasured
 from gitops_dsf.pacing.waves import waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
@@ -82,6 +82,93 @@ def test_settling_follows_the_scorers_unless_it_is_written() -> None:
         assert [each.reason for each in found.waiting if each.wish.placement == "ns/a"] == (
             [expected] if expected else []
         )
+
+
+SHARED = {"a": ("c1",), "z": ("c1",)}
+"""z came from c2 a short time ago; the scores are those of a scorer of 360 s without a range."""
+
+
+@pytest.mark.parametrize(("ago", "expected"), [(1, [(Reason.MEASURING, SECONDS + 359)]), (360, [])])
+def test_a_move_back_waits_while_the_last_move_may_be_measured(
+    ago: float, expected: list[tuple[Reason, float]]
+) -> None:
+    """Both clusters have 79 points. If they do not show the move of z, c2 is 12 points better, which is more
+    than the stickiness of 10; if they do, it is not better at all.
+    """
+    found = herd({"c1": 79, "c2": 79}, SHARED, demand=6, weight=10, steady=1, delay=360, span=0)
+    admission = admit(situation(found, moves=[ended("z", "c2", "c1", ago)]))
+    assert not admission.moves
+    waiting = [each for each in admission.waiting if each.wish.placement == "ns/a"]
+    assert [(each.reason, each.until) for each in waiting] == expected
+
+
+@pytest.mark.parametrize(
+    ("scores", "moves"),
+    [
+        ((79, 90), [("a", "c1", "c2")]),
+        ((79, 89), []),
+        ((90, 79), []),
+    ],
+)
+def test_a_gain_that_is_sure_begins_at_once(
+    scores: tuple[int, int], moves: list[tuple[str, str, str]]
+) -> None:
+    """Whether or not the move of z is measured, 11 points are more than the stickiness of 10."""
+    values = dict(zip(("c1", "c2"), scores, strict=True))
+    found = herd(values, SHARED, demand=6, weight=10, steady=1, delay=360, span=0)
+    pace = PACE.model_copy(update={"settle_seconds": 0})
+    assert moved(situation(found, pace=pace, moves=[ended("z", "c2", "c1", 1)])) == moves
+
+
+def test_of_two_clusters_with_the_same_sum_the_first_name_is_sure() -> None:
+    """As OCM decides: c1 leads by exactly the stickiness."""
+    placed = {"a": ("c2",), "z": ("c2",)}
+    found = herd({"c1": 89, "c2": 79}, placed, demand=5, weight=10, steady=1, delay=360, span=0)
+    pace = PACE.model_copy(update={"settle_seconds": 0})
+    assert moved(situation(found, pace=pace, moves=[ended("z", "c1", "c2", 1)])) == [("a", "c2", "c1")]
+
+
+def test_a_cluster_where_a_lower_score_is_better_may_have_measured_a_move_too() -> None:
+    """Load in points: both have 21, and z left c2. Unmeasured c1 would have 27, and c2 15."""
+    found = herd({"c1": 21, "c2": 21}, SHARED, demand=6, weight=-10, steady=1, delay=360, span=0)
+    admission = admit(situation(found, moves=[ended("z", "c2", "c1", 1)]))
+    assert not admission.moves
+    assert [each.reason for each in admission.waiting if each.wish.placement == "ns/a"] == [Reason.MEASURING]
+
+
+@pytest.mark.parametrize(
+    ("phase", "elapsed", "share"),
+    [
+        (Phase.ADMITTED, 50, 1.0),
+        (Phase.HANDOVER, 300, 0.5),
+        (Phase.HANDOVER, 600, 0.0),
+        (Phase.WITHDRAWN, 50, 0.0),
+        (Phase.ENDED, 0, 1.0),
+        (Phase.ENDED, 300, 0.5),
+    ],
+)
+def test_what_a_range_cannot_show_yet(phase: Phase, elapsed: float, share: float) -> None:
+    """From the decision on the new copy may run: after half of the range a score may show half of it."""
+    move = MOVE.entered(phase, elapsed)
+    assert surely_unmeasured(move, TERM, now=elapsed) == pytest.approx(share)
+    instant = Term("r", "free", 1, demand=10, delay=60)
+    assert surely_unmeasured(move, instant, now=elapsed) == (1.0 if share == 1.0 else 0.0)
+
+
+def test_a_preview_is_what_the_reconciler_would_admit_while_a_move_is_in_doubt() -> None:
+    """The first wave, with the scores of now: they do not change in a preview, so the doubt stays."""
+    values = {"c1": 79, "c2": 79, "c3": 95}
+    found = herd(values, {**SHARED, "b": ("c2",)}, demand=6, weight=10, steady=1, delay=360, span=0)
+    pace = PACE.model_copy(update={"settle_seconds": 0, "cooldown_seconds": 0})
+    now = situation(found, pace=pace, moves=[ended("z", "c2", "c1", 1)])
+    first = next(waves(now)).moves
+    assert first == admit(now).moves
+    assert [(wish.source, wish.target) for wish in first] == [("c1", "c3")]
+    still = situation(
+        herd({"c1": 79, "c2": 79}, SHARED, demand=6, weight=10, steady=1, delay=360, span=0),
+        moves=[ended("z", "c2", "c1", 1)],
+    )
+    assert list(waves(still)) == []
 
 
 def test_an_application_cools_down() -> None:

@@ -43,9 +43,14 @@ KINDS = {
 class PaceHub(ObjectHub):
     """Watches tell every change."""
 
-    def __init__(self, *, pace: Pace = PACE, demand: int = 5) -> None:
+    def __init__(
+        self, *, pace: Pace = PACE, demand: int = 5, delay: float = 0.0, measures: bool = True
+    ) -> None:
+        """`delay` is what the rankings say about the scores. They show a move at once, or never if nothing
+        `measures`.
+        """
         super().__init__(live=True)
-        self.pace, self.demand = pace, demand
+        self.pace, self.demand, self.delay, self.measures = pace, demand, delay, measures
         self.moved: list[tuple[str, str, str]] = []
         """Name, source and target of each change of a decision, in order."""
         self.broken: list[str] = []
@@ -96,7 +101,7 @@ class PaceHub(ObjectHub):
     def place(self, name: str, cluster: str, *, refuges: bool = False) -> None:
         """A paced Placement that has decided for a cluster."""
         self.decide(name, cluster)
-        term = Term(RESOURCE, RESOURCE, 1, demand=self.demand)
+        term = Term(RESOURCE, RESOURCE, 1, demand=self.demand, delay=self.delay)
         ranking = PacedRanking((term,), steady=0, refuges=refuges)
         policy = exact((f"{RESOURCE}/{RESOURCE}", 1), (f"{MOVES_SCORE}/{ARGOCD}/{name}", 10), ("Steady", 10))
         self.put(
@@ -167,6 +172,8 @@ class PaceHub(ObjectHub):
 
     def _measure(self, cluster: str, points: int) -> None:
         """The score of a cluster shows a move at once."""
+        if not self.measures:
+            return
         found = self.get("addonplacementscores", RESOURCE, namespace=cluster)
         if found is not None:
             self.score(cluster, found["status"]["scores"][0]["value"] + points)

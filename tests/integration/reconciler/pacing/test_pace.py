@@ -22,7 +22,7 @@ from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.views.status.queue import queue_view
-from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
+from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support import virtual_time
 from tests.support.agent.http import Reply, Seen
@@ -441,6 +441,53 @@ async def test_no_move_goes_to_a_cluster_that_a_changing_decision_names() -> Non
                 assert replica.metric("paced_moves_waiting", reason="Unsettled") == 1
             await in_time(lambda: any(each[0] == "app-0" for each in hub.moved), what="it has settled")
             assert ("app-0", "c1", "c3") in hub.moved
+
+
+RESTING = PACE.model_copy(update={"cooldown_seconds": 3600})
+
+
+async def test_a_move_that_is_measured_early_draws_nobody_back() -> None:
+    """The scores show the move of app-0 at once, 25 beside 25, although the scorers may take 300 s. Counted
+    twice, c1 would have 30 and c2 20, and app-1 would go to c1, for no gain.
+    """
+    async with PaceHub(pace=RESTING, delay=300) as hub:
+        herd(hub, {"c1": 20, "c2": 30}, count=1, on="c1")
+        hub.place("app-1", "c2")
+        async with leading(hub, pace=RESTING) as replica:
+            await asyncio.sleep(120)
+            assert replica.metric("paced_moves_waiting", reason="Measuring") == 1
+            await asyncio.sleep(3600)
+            assert hub.moved == [("app-0", "c1", "c2")]
+            assert not replica.metric("paced_moves_waiting", reason="Measuring")
+        assert hub.broken == []
+
+
+async def test_a_gain_does_not_wait_for_scores_that_cannot_take_it_away() -> None:
+    """The same with 20 points more on c1: app-1 would gain them however the move of app-0 is measured."""
+    async with PaceHub(pace=RESTING, delay=300) as hub:
+        herd(hub, {"c1": 20, "c2": 30}, count=1, on="c1")
+        hub.place("app-1", "c2")
+        async with leading(hub, pace=RESTING):
+            await in_time(lambda: hub.moved == [("app-0", "c1", "c2")], what="the first move")
+            await asyncio.sleep(60)
+            hub.score("c1", 45)
+            await asyncio.sleep(20)
+            assert hub.moved == [("app-0", "c1", "c2"), ("app-1", "c2", "c1")]
+
+
+@pytest.mark.parametrize("cooldown", [0, 3600])
+async def test_a_load_is_assumed_until_the_scorers_have_measured_it(cooldown: int) -> None:
+    """Also if the pace settles after 30 s. When the 300 s are over, the scores are believed, although nothing
+    is written at that time.
+    """
+    pace = PACE.model_copy(update={"cooldown_seconds": cooldown})
+    async with PaceHub(pace=pace, delay=300, measures=False) as hub:
+        herd(hub, {"c1": 20, "c2": 30}, count=2, on="c1")
+        async with leading(hub, pace=pace):
+            await asyncio.sleep(290)
+            assert [name for name, *_ in hub.moved] == ["app-0"]
+            await asyncio.sleep(60)
+            assert [name for name, *_ in hub.moved] == ["app-0", "app-1"]
 
 
 async def test_a_score_that_expires_is_a_reason_to_move_although_nothing_is_written() -> None:
