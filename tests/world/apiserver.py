@@ -3,8 +3,14 @@
 It is the server of all tests, with a log of events that watches continue from,
 finalizers, older states that a second server may still answer with, and a backup that may be restored.
 
-`tests/hub/test_api_server.py` compares the server of the tests with a real one; `tests/hub/test_world.py`
-does so for what is added here.
+What is modelled of finalizers and watches is that of Kubernetes 1.37: an object that a finalizer keeps
+takes no other finalizer, a deletion answers with it, and it goes with the write that takes the last one
+away. A watch from a version that is no longer known is answered with 200 and an ERROR event (410, Expired),
+and one from a version that nobody has written yet with silence.
+In a namespace that is terminating nothing can be created, by an apply neither; what is there can be changed.
+
+`tests/hub/test_api_server.py` compares the server of the tests with a real one;
+`tests/hub/test_world_apiserver.py` does so for what is added here.
 """
 
 import json
@@ -19,7 +25,7 @@ import msgspec
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from tests.support.agent.http import Reply, Seen, Stream
-from tests.support.apiserver import ApiServer, Key, Object, Target, _labelled, _selected, failure
+from tests.support.apiserver import APPLY, ApiServer, Key, Object, Target, _labelled, _selected, failure
 from tests.world.loop import EPOCH, NOBODY, later, world_loop
 from tests.world.network import Answer, Watch
 
@@ -54,6 +60,8 @@ class _Open:
     target: Target
     selector: str
     watch: Watch
+    since: int
+    """Changes up to this version are not sent, even if it is one that nobody has written yet."""
     pending: list[Change] | None = field(default_factory=list)
 
     def tell(self, change: Change) -> None:
@@ -62,6 +70,8 @@ class _Open:
             return
         plural, namespace, _ = change.key
         if plural != self.target.plural or self.target.namespace not in {"", namespace}:
+            return
+        if change.version <= self.since:
             return
         was, shown = (
             item is not None and _selected(item, self.selector) for item in (change.before, change.after)
@@ -192,12 +202,18 @@ class WorldApiServer(ApiServer):
 
     def _watch(self, target: Target, seen: Seen) -> Any:
         since = int(seen.query.get("resourceVersion") or self.version)
-        if since > self.version:
-            return failure(504, f"Too large resource version: {since}, current: {self.version}")
-        opened = _Open(target=target, selector=seen.query.get("fieldSelector", ""), watch=Watch())
+        opened = _Open(
+            target=target, selector=seen.query.get("fieldSelector", ""), watch=Watch(), since=since
+        )
         watch = opened.watch
         if since < self.compacted:
-            status = {"kind": "Status", "code": 410, "message": f"too old resource version: {since}"}
+            status = {
+                "kind": "Status",
+                "status": "Failure",
+                "code": 410,
+                "reason": "Expired",
+                "message": f"too old resource version: {since} ({self.compacted})",
+            }
             world_loop().call_soon(_end_with, watch, _line("ERROR", status), context=NOBODY)
             return watch
         self.opened.append(opened)
@@ -238,13 +254,24 @@ class WorldApiServer(ApiServer):
             body = json.loads(seen.body) if seen.body else {}
             name = target.name or body.get("metadata", {}).get("name", "")
             before = self.objects.get((target.plural, target.namespace, name))
-            if seen.method == "POST" and target.namespace in self.terminating:
+            # An apply of what is not there creates, too.
+            applies = before is None and seen.headers.get("content-type") == APPLY
+            if (seen.method == "POST" or applies) and target.namespace in self.terminating:
                 message = f'namespace "{target.namespace}" is being terminated'
                 return failure(403, f"{target.plural} {name!r} is forbidden: unable to create: {message}")
             refused = self.admit(self.writer, target, before, body if seen.method != "DELETE" else None)
             if refused:
                 return failure(403, f'{target.plural} "{name}" is forbidden: {refused}')
-        return super()._object(target, seen)
+            problem = _while_deleted(before, body, seen)
+            if problem:
+                return failure(422, f'{target.plural} "{name}" is invalid: {problem}')
+        answer = super()._object(target, seen)
+        if seen.method == "DELETE" and answer.status == 200:
+            kept = self.objects.get((target.plural, target.namespace, target.name))
+            if kept is not None:
+                # A finalizer keeps it: the server answers with the object.
+                return Reply.of({"kind": target.kind, **kept})
+        return answer
 
     # What is stored.
 
@@ -252,7 +279,7 @@ class WorldApiServer(ApiServer):
         item = self.objects[key]
         if item["metadata"].get("finalizers"):
             if "deletionTimestamp" not in item["metadata"]:
-                metadata = {**item["metadata"], "deletionTimestamp": _stamp(self.now())}
+                metadata = {**item["metadata"], "deletionTimestamp": stamp(self.now())}
                 self._keep(key, {**item, "metadata": metadata})
             return
         self._drop(key)
@@ -316,7 +343,7 @@ class WorldApiServer(ApiServer):
                 if same == {k: v for k, v in fresh.items() if k != "metadata"}:
                     return before
         else:
-            fresh["metadata"].setdefault("creationTimestamp", _stamp(self.now()))
+            fresh["metadata"].setdefault("creationTimestamp", stamp(self.now()))
         self._keep(key, fresh)
         return fresh
 
@@ -352,6 +379,18 @@ class WorldApiServer(ApiServer):
                     listener(change)
 
 
+def _while_deleted(before: Object | None, body: Object, seen: Seen) -> str:
+    """Why an object that is being deleted cannot be changed so; empty if it can."""
+    if before is None or "deletionTimestamp" not in before["metadata"] or seen.method == "DELETE":
+        return ""
+    added = set((body.get("metadata") or {}).get("finalizers") or ()) - set(
+        before["metadata"].get("finalizers") or ()
+    )
+    if not added:
+        return ""
+    return "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted"
+
+
 def _at(item: Object | None, version: int) -> Object:
     assert item is not None
     return {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
@@ -369,5 +408,6 @@ def _end_with(watch: Watch, line: bytes) -> None:
     watch.end()
 
 
-def _stamp(moment: float) -> str:
+def stamp(moment: float) -> str:
+    """A time as objects have it."""
     return datetime.fromtimestamp(int(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,19 +1,34 @@
 """Argo CD in the world: the sync of the rendered tree, the ApplicationSet controller, and the life of
 an Application from its creation until its workload is pruned.
 
-What is modelled of Argo CD 3.6.1: an ApplicationSet is reconciled when it changes, which the
-refresh annotation makes happen, and after `requeueAfterSeconds`; with `applicationsSync: create-
-update` nothing is ever deleted; Applications of a deleted ApplicationSet are collected by
-Kubernetes; an Application with the resources finalizer goes when its workload is gone, which needs
-its cluster.
+What is modelled of the ApplicationSet controller (Argo CD 3.6.1, applicationset/controllers):
+
+- it looks at a set that is new, or whose spec, labels or annotations changed, except where only the
+  refresh annotation went; when the spec, labels, annotations or finalizers of one of its Applications
+  changed, or one is gone; and after `requeueAfterSeconds`. A PlacementDecision is no trigger;
+- it writes the whole spec, labels, annotations and finalizers of an Application. What people added
+  there goes, except the refresh annotation;
+- without any decision the look is an error: it writes nothing, keeps the refresh annotation, and looks
+  again after three minutes;
+- an Application that two decisions name is left alone, and the others are written;
+- a cluster that Argo CD does not know is skipped;
+- with `applicationsSync: create-update` nothing is ever deleted. Applications of a deleted set are
+  collected by Kubernetes.
+
+Of the application controller: an Application is synced, and healthy after a while. The refresh
+annotation is removed. An Application with the resources finalizer goes when its workload is gone, which
+needs its cluster.
+
+`tests/hub/test_world_argocd.py` compares both with the real controllers, on sequences.
 """
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gitops_dsf.hub.names import PLACEMENT_LABEL, REFRESH_ANNOTATION
+from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL, REFRESH_ANNOTATION
 from tests.support.apiserver import Key, Object
 from tests.world.apiserver import Change, WorldApiServer
 from tests.world.fleet import ARGOCD, Rendered
@@ -25,6 +40,10 @@ SYNC: Final = "argocd-sync"
 COLLECTOR: Final = "kubernetes-gc"
 FINALIZER: Final = "resources-finalizer.argocd.argoproj.io"
 APPLICATION_REFRESH: Final = "argocd.argoproj.io/refresh"
+PRESERVED: Final = {"notified.notifications.argoproj.io", APPLICATION_REFRESH, "argocd.argoproj.io/hydrate"}
+"""Annotations of an Application that are not those of the template, and stay."""
+ERROR_SECONDS: Final = 180.0
+"""Until the next look after one that failed."""
 HEALTHY: Final = {
     "health": {"status": "Healthy"},
     "sync": {"status": "Synced"},
@@ -91,10 +110,12 @@ def _wave(pair: tuple[Key, Object]) -> tuple[int, Key]:
 
 
 class ApplicationSets:
-    """The ApplicationSet controller."""
+    """The ApplicationSet controller. `knows` says whether Argo CD has a Secret of a cluster."""
 
-    def __init__(self, hub: WorldApiServer, *, seed: int) -> None:
-        self._hub = hub
+    def __init__(
+        self, hub: WorldApiServer, *, seed: int, knows: Callable[[str], bool] = lambda _cluster: True
+    ) -> None:
+        self._hub, self._knows = hub, knows
         self._random = random.Random(f"{seed} {SETS}")
         self._queue: dict[str, None] = {}
         self._wake = asyncio.Event()
@@ -111,9 +132,13 @@ class ApplicationSets:
                 self._collect(change.before or {})
             elif change.before is None or _reconciles(change.before, change.after):
                 self._enqueue(name)
-        elif plural == "applications" and change.after is None:
+        elif (
+            plural == "applications"
+            and change.before is not None
+            and (change.after is None or _requeues(change.before, change.after))
+        ):
             # An Application that is gone is made again, if the decision still names its cluster.
-            for owner in (change.before or {})["metadata"].get("ownerReferences") or []:
+            for owner in (change.after or change.before)["metadata"].get("ownerReferences") or []:
                 self._enqueue(owner["name"])
 
     def _collect(self, gone: Object) -> None:
@@ -173,45 +198,91 @@ class ApplicationSets:
         placement = generator["labelSelector"]["matchLabels"][PLACEMENT_LABEL]
         self._due[name] = world_loop().time() + float(generator.get("requeueAfterSeconds", 180))
         pages = self._hub.pages(placement, ARGOCD)
-        clusters = {
-            each["clusterName"] for page in pages for each in page.get("status", {}).get("decisions") or []
-        }
-        for cluster in sorted(clusters):
-            self._application(item, cluster)
+        if not pages:
+            self._due[name] = world_loop().time() + ERROR_SECONDS
+            return
+        named = Counter(
+            each["clusterName"]
+            for page in pages
+            for each in (page.get("status") or {}).get("decisions") or []
+        )
+        for cluster in sorted(named):
+            if named[cluster] == 1 and self._knows(cluster):
+                self._application(item, cluster)
         annotations = dict(item["metadata"].get("annotations") or {})
         if annotations.pop(REFRESH_ANNOTATION, None) is not None:
             metadata = {**item["metadata"], "annotations": annotations}
             self._hub.write(SETS, "applicationsets", name, {**item, "metadata": metadata}, namespace=ARGOCD)
 
     def _application(self, owner: Object, cluster: str) -> None:
-        template = owner["spec"]["template"]
-        name = template["metadata"]["name"].replace("{{.name}}", cluster)
-        stored = self._hub.objects.get(("applications", ARGOCD, name))
-        destination = {**template["spec"]["destination"], "name": cluster}
+        template = _rendered(owner["spec"]["template"], cluster)
+        name = template["metadata"]["name"]
+        stored = self._hub.objects.get(("applications", ARGOCD, name)) or {"metadata": {}}
+        kept, wanted = stored["metadata"], template["metadata"]
+        references = [each for each in kept.get("ownerReferences") or [] if not each.get("controller")]
+        foreign = [each for each in kept.get("ownerReferences") or [] if each.get("controller")]
+        if any(each["uid"] != owner["metadata"]["uid"] for each in foreign):
+            # It stays with the set that made it.
+            return
         reference = {
+            "apiVersion": "argoproj.io/v1alpha1",
             "kind": "ApplicationSet",
             "name": owner["metadata"]["name"],
             "uid": owner["metadata"]["uid"],
             "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        annotations = {
+            key: value for key, value in (kept.get("annotations") or {}).items() if key in PRESERVED
         }
         metadata = {
-            **(stored["metadata"] if stored is not None else {}),
-            "labels": dict(template["metadata"].get("labels") or {}),
-            "ownerReferences": [reference],
-            "finalizers": [FINALIZER],
+            **kept,
+            "labels": dict(wanted.get("labels") or {}),
+            "annotations": {**(wanted.get("annotations") or {}), **annotations},
+            "ownerReferences": [*references, reference],
+            "finalizers": list(wanted.get("finalizers") or ()) or [FINALIZER],
         }
-        item = {
-            **(stored or {}),
-            "metadata": metadata,
-            "spec": {**template["spec"], "destination": destination},
-        }
+        if not metadata["annotations"]:
+            del metadata["annotations"]
+        item = {**stored, "metadata": metadata, "spec": template["spec"]}
         self._hub.write(SETS, "applications", name, item, namespace=ARGOCD)
 
 
+def _rendered(template: Any, cluster: str) -> Any:
+    """A template with the name of a cluster in it."""
+    match template:
+        case dict():
+            return {key: _rendered(value, cluster) for key, value in template.items()}
+        case list():
+            return [_rendered(value, cluster) for value in template]
+        case str():
+            return template.replace("{{.name}}", cluster)
+    return template
+
+
+def _requeues(before: Object, after: Object) -> bool:
+    """Whether a change of an Application makes the controller look at its set.
+
+    As shouldRequeueForApplication of Argo CD 3.6.1.
+    """
+    was, now = before["metadata"], after["metadata"]
+    parts = ("annotations", "labels", "finalizers")
+    return bool(
+        before["spec"] != after["spec"]
+        or any((was.get(part) or None) != (now.get(part) or None) for part in parts)
+    )
+
+
 def _reconciles(before: Object, after: Object) -> bool:
-    """Whether a change makes the controller look: of the spec, or of an annotation."""
-    was, now = before["metadata"].get("annotations"), after["metadata"].get("annotations")
-    return bool(before["spec"] != after["spec"] or was != now)
+    """Whether a change makes the controller look (shouldRequeueForApplicationSet)."""
+    was, now = before["metadata"], after["metadata"]
+    if before["spec"] != after["spec"] or any(
+        (was.get(part) or None) != (now.get(part) or None)
+        for part in ("labels", "finalizers", "deletionTimestamp")
+    ):
+        return True
+    old, new = was.get("annotations") or {}, now.get("annotations") or {}
+    return old != new and not (REFRESH_ANNOTATION in old and REFRESH_ANNOTATION not in new)
 
 
 class Applications:
@@ -265,7 +336,7 @@ class Applications:
         if not self._reachable(cluster):
             self._later(30, 90, self._synced, name, uid)
             return
-        self.workloads[item["metadata"]["labels"]["gitops-dsf.io/application"], cluster] = uid
+        self.workloads[_application_of(item), cluster] = uid
         drawn = self._random.random()
         health = "Progressing"
         wait = (5.0, 60.0)
@@ -296,9 +367,9 @@ class Applications:
         if not self._reachable(cluster):
             self._later(30, 90, self._pruned, name, uid)
             return
-        application = item["metadata"]["labels"].get("gitops-dsf.io/application", "")
-        if self.workloads.get((application, cluster)) == uid:
-            del self.workloads[application, cluster]
+        for workload, owner in list(self.workloads.items()):
+            if owner == uid:
+                del self.workloads[workload]
         metadata = {key: value for key, value in item["metadata"].items() if key != "finalizers"}
         self._hub.write(CONTROLLER, "applications", name, {**item, "metadata": metadata}, namespace=ARGOCD)
 
@@ -313,3 +384,7 @@ class Applications:
         if not annotations:
             del metadata["annotations"]
         self._hub.write(CONTROLLER, "applications", name, {**item, "metadata": metadata}, namespace=ARGOCD)
+
+
+def _application_of(item: Object) -> str:
+    return str((item["metadata"].get("labels") or {}).get(APPLICATION_LABEL, ""))

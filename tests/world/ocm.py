@@ -1,20 +1,42 @@
 """OCM in the world: the placement controller, which is our exact simulator as a controller, and
 registration, which reports clusters that are lost.
 
-What is modelled of the controller (OCM 1.2.1, pkg/placement/controllers/scheduling): one worker, a
-queue of Placements, its triggers, a look at everything each ten minutes, and writes one after
-another: the pages of the decision first, then the status of the Placement. A score that expires is
-no trigger. `tests/hub/test_world.py` compares it with the real controller on recorded sequences.
+What is modelled of the placement controller (OCM 1.2.1, pkg/placement/controllers/scheduling): one
+worker, a queue of Placements, what puts them there (enqueue.go), a look at everything each ten
+minutes, and writes one after another: the pages of the decision first, then the status of the
+Placement. A page is created empty, and filled by a second write. If that write changed its clusters,
+its labels follow with the next pass.
+
+What makes it look at a Placement again:
+
+- any change of the Placement or of one of its decisions, its own writes included. A page that somebody
+  edits or deletes is restored;
+- a change of a score object that its ranking names, if the cluster is in a set that the namespace of
+  the Placement has bound;
+- a change of a cluster, of a cluster set or of a binding that concerns it.
+
+A score that expires is no trigger, and a decision of another Placement is none.
+
+What is modelled of registration (OCM 1.2.1, pkg/registration/hub/lease and taint): the condition of a
+cluster is Unknown as soon as its Lease was not renewed for five times its duration, and a second
+controller turns the condition into a taint, whoever wrote the condition or took the taint away. Only the
+agent of the cluster reports that it is available again. The namespace of a deleted cluster stays, with
+its scores.
+
+`tests/hub/test_world_ocm.py` and `tests/hub/test_world_registration.py` compare both with the real
+programs, on sequences.
 """
 
 import asyncio
 import random
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
-from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import (
     ManagedCluster,
     ManagedClusterSet,
@@ -23,17 +45,25 @@ from gitops_dsf.hub.objects import (
     PlacementDecision,
 )
 from gitops_dsf.hub.scores import Interner, ScoreStatus
+from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.simulator import HubState, simulate_placement
 from gitops_dsf.simulator.documents import read
-from gitops_dsf.simulator.verdict import Outcome
+from gitops_dsf.simulator.verdict import Outcome, Verdict
 from tests.support.apiserver import Key, Object
-from tests.world.apiserver import Change, WorldApiServer
+from tests.world.apiserver import Change, WorldApiServer, stamp
 from tests.world.loop import EPOCH, later, world_loop
 
 RESYNC_SECONDS: Final = 600.0
 LEASE_SECONDS: Final = 300.0
 """A cluster whose Lease was not renewed for so long is unavailable (five times the period of 60 s)."""
+RENEWAL_SECONDS: Final = 60.0
+AVAILABLE: Final = "ManagedClusterConditionAvailable"
 UNREACHABLE: Final = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}
+UNAVAILABLE: Final = {"key": "cluster.open-cluster-management.io/unavailable", "effect": "NoSelect"}
+REASONS: Final = {
+    "True": ("ManagedClusterAvailable", "Managed cluster is available"),
+    "Unknown": ("ManagedClusterLeaseUpdateStopped", "Registration agent stopped updating its lease."),
+}
 SCHEDULER: Final = "ocm-placement"
 REGISTRATION: Final = "ocm-registration"
 KINDS: Final = {
@@ -123,20 +153,48 @@ class Scheduler:
     def _take(self, change: Change) -> None:
         plural, namespace, name = change.key
         if plural == "placements":
-            if change.after is not None and (
-                change.before is None or change.before.get("spec") != change.after.get("spec")
-            ):
-                self.enqueue((namespace, name))
+            self.enqueue((namespace, name))
         elif plural == SCORES:
-            for key, item in self._informers.state.placements.items():
-                if f'"{name}"' in _resources(item):
+            # enqueue.go: Placements are found by the resource names of their ranking, and only in the
+            # namespaces that have bound a set of the cluster.
+            state = self._informers.state
+            sets = self._sets_of(self._hub.objects.get(("managedclusters", "", namespace)))
+            for key, item in state.placements.items():
+                if name in _ranked_by(item) and sets & set(state.bindings.get(key[0], ())):
                     self.enqueue(key)
         elif plural == "placementdecisions":
-            if change.after is None and self._hub.writer != SCHEDULER:
-                labels = (change.before or {})["metadata"].get("labels") or {}
-                self.enqueue((namespace, labels.get(PLACEMENT_LABEL, "")))
-        elif plural in KINDS:
-            self.enqueue_all()
+            # A page whose label changes concerns the Placement of the old label, too.
+            for page in (change.before, change.after):
+                labels = (page["metadata"].get("labels") or {}) if page is not None else {}
+                if PLACEMENT_LABEL in labels:
+                    self.enqueue((namespace, labels[PLACEMENT_LABEL]))
+        elif plural == "managedclusters":
+            for cluster in (change.before, change.after):
+                for key in self._using(self._sets_of(cluster)):
+                    self.enqueue(key)
+        elif plural == "managedclustersets":
+            for key in self._using({name}):
+                self.enqueue(key)
+        elif plural == "managedclustersetbindings":
+            for key, item in self._informers.state.placements.items():
+                if key[0] == namespace and name in (item.spec.cluster_sets or (name,)):
+                    self.enqueue(key)
+
+    def _sets_of(self, cluster: Object | None) -> set[str]:
+        """The sets with this cluster."""
+        if cluster is None:
+            return set()
+        sets = self._informers.state.sets
+        labels = cluster["metadata"].get("labels") or {}
+        return {name for name, item in sets.items() if _selects(item, labels)}
+
+    def _using(self, names: AbstractSet[str]) -> Iterator[tuple[str, str]]:
+        """The Placements whose namespace has bound one of these sets, and whose spec allows it."""
+        state = self._informers.state
+        for key, item in state.placements.items():
+            usable = names & set(state.bindings.get(key[0], ()))
+            if usable & set(item.spec.cluster_sets or usable):
+                yield key
 
     def enqueue(self, key: tuple[str, str]) -> None:
         self._queue[key] = None
@@ -170,6 +228,7 @@ class Scheduler:
         state = self._informers.state
         placement = state.placements.get((namespace, name))
         if placement is None:
+            # In truth Kubernetes collects the pages, as the Placement owns them.
             for page in self._pages(namespace, name):
                 self._hub.erase(
                     SCHEDULER, "placementdecisions", page["metadata"]["name"], namespace=namespace
@@ -190,21 +249,8 @@ class Scheduler:
             for wanted in group.decisions:
                 written.add(wanted.name)
                 item: Any = wanted.to_object()
-                stored = self._hub.objects.get(("placementdecisions", namespace, wanted.name))
-                if stored is not None and _same_page(stored, item):
-                    continue
-                owner = self._hub.objects.get(("placements", namespace, name))
-                if owner is None:
+                if not await self._write_page(namespace, name, item):
                     return
-                reference = {
-                    "kind": "Placement",
-                    "name": name,
-                    "uid": owner["metadata"]["uid"],
-                    "controller": True,
-                }
-                item["metadata"]["ownerReferences"] = [reference]
-                self._hub.write(SCHEDULER, "placementdecisions", wanted.name, item, namespace=namespace)
-                await asyncio.sleep(self._random.uniform(0.002, 0.03))
         for page in self._pages(namespace, name):
             if page["metadata"]["name"] not in written:
                 self._hub.erase(
@@ -212,43 +258,117 @@ class Scheduler:
                 )
         stored = self._hub.objects.get(("placements", namespace, name))
         if stored is not None:
-            groups = [
-                {
-                    "decisionGroupIndex": each.index,
-                    "decisionGroupName": each.name,
-                    "clusterCount": len(each.clusters),
-                }
-                for each in verdict.groups
-            ]
-            status = {"numberOfSelectedClusters": len(verdict.chosen), "decisionGroups": groups}
+            status = {
+                "numberOfSelectedClusters": len(verdict.chosen),
+                "decisionGroups": [
+                    {
+                        "decisionGroupIndex": each.index,
+                        "decisionGroupName": each.name,
+                        "decisions": [page.name for page in each.decisions],
+                        "clusterCount": len(each.clusters),
+                    }
+                    for each in verdict.groups
+                ],
+                "conditions": self._conditions(stored, verdict),
+            }
             self._hub.write(SCHEDULER, "placements", name, {**stored, "status": status}, namespace=namespace)
+
+    async def _write_page(self, namespace: str, owner: str, item: Object) -> bool:
+        """Writes a page as far as it differs. False if its Placement is gone."""
+        name = item["metadata"]["name"]
+        key = ("placementdecisions", namespace, name)
+        stored = self._hub.objects.get(key)
+        if stored is None:
+            placement = self._hub.objects.get(("placements", namespace, owner))
+            if placement is None:
+                return False
+            reference = {
+                "kind": "Placement",
+                "name": owner,
+                "uid": placement["metadata"]["uid"],
+                "controller": True,
+            }
+            item["metadata"]["ownerReferences"] = [reference]
+            # The API server drops the status of a creation.
+            fresh = {**item, "status": {}}
+            self._hub.write(SCHEDULER, "placementdecisions", name, fresh, namespace=namespace)
+            await asyncio.sleep(self._random.uniform(0.002, 0.03))
+            stored = self._hub.objects.get(key)
+        if stored is None:
+            return True
+        decisions = item["status"]["decisions"]
+        if _clusters(stored) != _clusters(item):
+            fresh = {**stored, "status": {**(stored.get("status") or {}), "decisions": decisions}}
+        elif stored["metadata"].get("labels") != item["metadata"]["labels"]:
+            fresh = {**stored, "metadata": {**stored["metadata"], "labels": item["metadata"]["labels"]}}
+        else:
+            return True
+        self._hub.write(SCHEDULER, "placementdecisions", name, fresh, namespace=namespace)
+        await asyncio.sleep(self._random.uniform(0.002, 0.03))
+        return True
+
+    def _conditions(self, stored: Object, verdict: Verdict) -> list[Object]:
+        """Of a Placement. The time changes with the status of a condition."""
+        known = {each["type"]: each for each in (stored.get("status") or {}).get("conditions") or []}
+        moment = stamp(self._hub.now())
+        for each in (verdict.misconfigured, verdict.satisfied):
+            if each is None:
+                continue
+            status = str(each.status)
+            before = known.get(each.type, {})
+            since = before["lastTransitionTime"] if before.get("status") == status else moment
+            known[each.type] = {
+                "type": each.type,
+                "status": status,
+                "reason": each.reason,
+                "message": each.message,
+                "lastTransitionTime": since,
+            }
+        return list(known.values())
 
     def _pages(self, namespace: str, name: str) -> list[Object]:
         return list(self._hub.pages(name, namespace))
 
 
-def _same_page(stored: Object, item: Object) -> bool:
-    return bool(
-        stored.get("status") == item["status"]
-        and stored["metadata"].get("labels") == item["metadata"]["labels"]
-    )
+def _selects(item: ManagedClusterSet, labels: Mapping[str, str]) -> bool:
+    """Whether a set chooses clusters with these labels."""
+    selector = item.spec.cluster_selector if item.spec else None
+    if selector is None or selector.selector_type != "LabelSelector":
+        return labels.get(CLUSTER_SET_LABEL) == item.metadata.name
+    return selector.label_selector is not None and lenient_selector(selector.label_selector).matches(labels)
 
 
-def _resources(item: Placement) -> str:
-    """The Placement's ranking as text, in which the names of scores are quoted."""
+def _clusters(page: Object) -> list[str]:
+    return [each["clusterName"] for each in (page.get("status") or {}).get("decisions") or []]
+
+
+def _ranked_by(item: Placement) -> set[str]:
+    """The names of the score objects that the ranking of a Placement reads."""
     policy = item.spec.prioritizer_policy
-    return "" if policy is None else msgspec.json.encode(policy).decode()
+    coordinates = (each.score_coordinate for each in (policy.configurations if policy else None) or ())
+    return {
+        each.add_on.resource_name
+        for each in coordinates
+        if each is not None and each.type == "AddOn" and each.add_on is not None
+    }
 
 
 class Registration:
-    """Reports a cluster as unavailable when its Lease is not renewed, and as available when it is again."""
+    """Reports a cluster as unavailable when its Lease is not renewed, and as available when it is again.
+
+    The condition and the taint are writes of two controllers, one after the other.
+    """
 
     def __init__(self, hub: WorldApiServer, *, seed: int) -> None:
         self._hub = hub
         self._random = random.Random(f"{seed} {REGISTRATION}")
         self.lost: set[str] = set()
         """Clusters whose network is gone."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._outages: dict[str, object] = {}
+        """What tells one outage of a cluster from another."""
+        self._due: set[str] = set()
+        """Clusters that the taint controller will look at."""
+        hub.changed.append(self._take)
 
     def join(self, name: str) -> None:
         """A cluster that people accept."""
@@ -262,44 +382,86 @@ class Registration:
             "status": {"conditions": conditions},
         }
         self._hub.write(REGISTRATION, "managedclusters", name, item)
-        self._report(name, available=True)
+        self._report(name, "True")
 
     def leave(self, name: str) -> None:
-        """A cluster that people detach: its namespace goes, too."""
+        """A cluster that people detach, with all that is in its namespace. OCM keeps the namespace."""
         self.lost.discard(name)
+        self._outages.pop(name, None)
         for plural in (SCORES, "manifestworks", "managedclusteraddons"):
             for item in self._hub.of(plural, name):
                 self._hub.erase(REGISTRATION, plural, item["metadata"]["name"], namespace=name)
         self._hub.erase(REGISTRATION, "managedclusters", name)
 
     def lose(self, name: str) -> None:
+        """Its Lease was renewed up to a minute ago, and expires at its time, to the second."""
         self.lost.add(name)
-        self._after(LEASE_SECONDS + self._random.uniform(0, 60), name)
+        outage = self._outages[name] = object()
+        later(LEASE_SECONDS - self._random.uniform(0, RENEWAL_SECONDS), self._expire, name, outage)
+
+    def _expire(self, name: str, outage: object) -> None:
+        if self._outages.get(name) is outage:
+            self._report(name, "Unknown")
 
     def find(self, name: str) -> None:
         self.lost.discard(name)
-        self._after(self._random.uniform(5, 60), name)
+        self._outages.pop(name, None)
+        later(self._random.uniform(5, 60), self._return, name)
 
-    def _after(self, seconds: float, name: str) -> None:
-        later(seconds, lambda: self._report(name, available=name not in self.lost))
+    def _return(self, name: str) -> None:
+        if name not in self.lost:
+            self._report(name, "True")
 
-    def _report(self, name: str, *, available: bool) -> None:
+    def _report(self, name: str, status: str) -> None:
+        """Writes the condition: the lease controller, or the agent when the cluster is back."""
         stored = self._hub.objects.get(("managedclusters", "", name))
         if stored is None:
             return
-        status = "True" if available else "Unknown"
-        kind = "ManagedClusterConditionAvailable"
         conditions = stored["status"]["conditions"]
-        if any(each["type"] == kind and each["status"] == status for each in conditions):
+        if any(each["type"] == AVAILABLE and each["status"] == status for each in conditions):
             return
-        moment = datetime.fromtimestamp(int(self._hub.now()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        others = [each for each in conditions if each["type"] != kind]
-        taints = [each for each in stored["spec"].get("taints") or [] if each["key"] != UNREACHABLE["key"]]
-        if not available:
-            taints.append({**UNREACHABLE, "timeAdded": moment})
+        others = [each for each in conditions if each["type"] != AVAILABLE]
+        reason, message = REASONS[status]
+        condition = {
+            "type": AVAILABLE,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": stamp(self._hub.now()),
+        }
+        item = {**stored, "status": {**stored["status"], "conditions": [*others, condition]}}
+        self._hub.write(REGISTRATION, "managedclusters", name, item)
+
+    def _take(self, change: Change) -> None:
+        plural, _, name = change.key
+        if plural == "managedclusters" and change.after is not None and name not in self._due:
+            self._due.add(name)
+            later(self._random.uniform(0.02, 0.3), self._taint, name)
+
+    def _taint(self, name: str) -> None:
+        """The taint controller: taints follow the condition, after every change of the cluster."""
+        self._due.discard(name)
+        stored = self._hub.objects.get(("managedclusters", "", name))
+        if stored is None or "deletionTimestamp" in stored["metadata"]:
+            return
+        conditions = (stored.get("status") or {}).get("conditions") or []
+        status = next((each["status"] for each in conditions if each["type"] == AVAILABLE), "Unknown")
+        wanted = {"Unknown": UNREACHABLE, "False": UNAVAILABLE}.get(status)
+        before = stored["spec"].get("taints") or []
+        # A taint with these keys and another value or effect is not the controller's.
+        ours = (UNREACHABLE, UNAVAILABLE)
+        taints = [each for each in before if _bare(each) == wanted or _bare(each) not in ours]
+        if wanted is not None and all(_bare(each) != wanted for each in taints):
+            # The time is set by the webhook.
+            taints.append({**wanted, "timeAdded": stamp(self._hub.now())})
+        if taints == before:
+            return
         spec = {key: value for key, value in stored["spec"].items() if key != "taints"}
         if taints:
             spec["taints"] = taints
-        condition = {"type": kind, "status": status, "lastTransitionTime": moment}
-        item = {**stored, "spec": spec, "status": {**stored["status"], "conditions": [*others, condition]}}
-        self._hub.write(REGISTRATION, "managedclusters", name, item)
+        self._hub.write(REGISTRATION, "managedclusters", name, {**stored, "spec": spec})
+
+
+def _bare(taint: Object) -> Object:
+    """A taint without its time."""
+    return {key: value for key, value in taint.items() if value and key != "timeAdded"}
