@@ -13,7 +13,7 @@ from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from tests.support.agent.http import Reply, Seen
 from tests.support.apiserver import failure
-from tests.world import fleet
+from tests.world import fleet, git
 from tests.world.fleet import Drain
 from tests.world.loop import Program, later, world_loop
 from tests.world.network import NONE, Trouble
@@ -362,6 +362,61 @@ def _sources_fail(world: "World", drawn: random.Random) -> str:
         Weather(name="source", who=who, host=host, until=world_loop().time() + length, chance=1.0, make=make)
     )
     return f"{host} for {who or 'everybody'} for {length:.0f} s"
+
+
+# Git.
+
+
+def _git_weather(
+    world: "World", drawn: random.Random, name: str, make: Callable[[random.Random, Seen], Trouble]
+) -> str:
+    length = drawn.uniform(30, 2000)
+    world.storm.weather.append(
+        Weather(
+            name=name,
+            who="reconciler-",
+            host=git.HOST,
+            until=world_loop().time() + length,
+            chance=drawn.choice([0.3, 1.0]),
+            make=make,
+            drawn=random.Random(drawn.random()),
+        )
+    )
+    return f"for {length:.0f} s"
+
+
+@_kind()
+def _git_away(world: "World", drawn: random.Random) -> str:
+    def make(inner: random.Random, _seen: Seen) -> Trouble:
+        return inner.choice([_refused(503, "overloaded"), Trouble(unsent=True), Trouble(slow=200.0)])
+
+    return _git_weather(world, drawn, "git away", make)
+
+
+@_kind()
+def _push_refused(world: "World", drawn: random.Random) -> str:
+    """As when somebody else pushed first, or the credentials do not suffice."""
+
+    def make(inner: random.Random, seen: Seen) -> Trouble:
+        return _refused(inner.choice([409, 403]), "refused") if seen.method == "PUSH" else NONE
+
+    return _git_weather(world, drawn, "push refused", make)
+
+
+@_kind(3)
+def _push_lost(world: "World", drawn: random.Random) -> str:
+    """The server takes a push, and its answer is lost."""
+
+    def make(inner: random.Random, seen: Seen) -> Trouble:
+        return Trouble(lost=True, slow=inner.choice([0.0, 30.0])) if seen.method == "PUSH" else NONE
+
+    return _git_weather(world, drawn, "push lost", make)
+
+
+@_kind(1)
+def _state_branch_deleted(world: "World", _drawn: random.Random) -> str:
+    name = "gitops-dsf-state"
+    return name if world.repository.branches.pop(name, None) else ""
 
 
 # Programs.

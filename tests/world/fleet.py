@@ -116,7 +116,14 @@ def rendered(source: Sources) -> Rendered:
 
 
 def _documents(source: Sources) -> fleets.FleetSources:
-    spec: dict[str, Any] = {"git": {"url": "https://git.example.com/fleet.git"}}
+    spec: dict[str, Any] = {
+        "git": {"url": "https://git.example.com/fleet.git"},
+        "reconciler": {
+            "state": {"enabled": True},
+            "journal": {"enabled": True, "intervalSeconds": 60},
+            "gitSecret": {"name": "git"},
+        },
+    }
     if source.paced:
         spec["pace"] = PACE
     repository = fleets.document(rendering.PRODUCT, "FleetRepository", "fleet", fleets.with_images(spec))

@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gitops_dsf.hub.causes import Cause
-from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
+from gitops_dsf.hub.names import JOURNAL_BRANCH, MAINTENANCE_TAINT, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.journal.record import Record, read
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
+from gitops_dsf.reconciler.journal.branch import README
 from gitops_dsf.simulator import simulate_placement
 from tests.support.apiserver import Object
 from tests.world import argocd, fleet, ocm
 from tests.world.apiserver import Change
+from tests.world.git import Push
 from tests.world.loop import world_loop
 
 if TYPE_CHECKING:
@@ -79,6 +82,7 @@ SENTENCES: Final = {
     "foreign": "Nothing that people or other programs wrote is removed because something is absent.",
     "version": "An object that somebody changed after it was read is not deleted.",
     "removed": "The scores of a removed scorer go, and stay away.",
+    "journal": ("The journal only grows, and each record continues the one before of its Placement."),
     "reported": "Each admitted move is reported by an Event, whatever becomes of other clusters.",
     "leader": "An annotation that somebody writes on the Lease does not end leadership.",
     "rate": "No program repeats a request without a pause.",
@@ -141,6 +145,8 @@ class Laws:
         """When somebody annotated the Lease, and who led."""
         self._asked: Counter[tuple[str, str, str, str]] = Counter()
         """Requests of this minute by program, method, path and selector."""
+        self.recorded: dict[str, Record] = {}
+        """The last record of each Placement in the journal."""
         world.hub.changed.append(self._look)
 
     def pardon(self, *laws: str, seconds: float, why: str) -> None:
@@ -530,6 +536,34 @@ class Laws:
         if not holder.startswith(f"{writer}_") and sent is not None and sent > at:
             self._break("fence", f"{writer} wrote {change.key} {sent - at:.3f} s after {holder} took it")
 
+    def pushed(self, push: Push, pusher: str) -> None:
+        """The server of the repository took a push."""
+        repository = self._world.repository
+        sent = self._world.network.sent
+        if self._taken_at and sent is not None:
+            at, holder = self._taken_at[-1]
+            self.checks["fence"] += 1
+            if not holder.startswith(f"{pusher}_") and sent > at:
+                self._break(
+                    "fence", f"{pusher} pushed {push.branch} {sent - at:.3f} s after {holder} took it"
+                )
+        if push.branch != JOURNAL_BRANCH:
+            return
+        before, after = repository.files(push.before), repository.files(push.after)
+        self.checks["journal"] += 1
+        added: dict[str, bytes] = {}
+        for path in sorted(before.keys() | after.keys()):
+            old, new = before.get(path, b""), after.get(path, b"")
+            if not new.startswith(old):
+                self._break("journal", f"{pusher} changed {path}")
+            if path != README and new != old:
+                added[path] = new[len(old) :]
+        for record in read(added).records:
+            last = self.recorded.get(record.placement)
+            if last is not None and not _continues(record, last):
+                self._break("journal", f"{pusher} wrote {record} after {last}")
+            self.recorded[record.placement] = record
+
     # What does not change by a write.
 
     def _clusters(self, change: Change, writer: str) -> None:
@@ -620,6 +654,13 @@ def _is_good(item: Object) -> bool:
 def _placement_of(item: Object) -> str:
     generator = item["spec"]["generators"][0]["clusterDecisionResource"]
     return str(generator["labelSelector"]["matchLabels"][PLACEMENT_LABEL])
+
+
+def _continues(record: Record, last: Record) -> bool:
+    if record.uid != last.uid:
+        return record.kind == "Start"
+    known = record.from_ is not None and last.to is not None
+    return record.number == last.number + 1 and (not known or record.from_ == last.to)
 
 
 def _is_paced(item: Any) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from gitops_dsf.hub import snapshotfile
 from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.simulator import simulate_placement
@@ -27,6 +28,7 @@ QUIET_SECONDS: Final = 600.0
 """How long it must stay so."""
 POINTS: Final = 5
 """By how much a published score may differ from the truth: the default dead band."""
+STATE_BRANCH: Final = "gitops-dsf-state"
 REQUESTS_PER_MINUTE: Final = {"reconciler": 240.0, "agent": 30.0, "hub-scorer": 60.0}
 """Of all replicas of a program in a quiet world."""
 
@@ -79,7 +81,40 @@ def unsettled(world: "World") -> Iterator[str]:
     yield from _scores(world)
     if world.leader is None:
         yield "nobody leads"
+    yield from _branches(world)
     yield from _places(world)
+
+
+def _branches(world: "World") -> Iterator[str]:
+    """What the state branch and the journal do not say."""
+    files = world.repository.read(STATE_BRANCH)
+    if not files:
+        yield "there is no state branch"
+        return
+    stated = {
+        (each.namespace, each.name): frozenset(each.clusters)
+        for each in snapshotfile.read(files["decisions.json"], place="decisions.json").decisions
+    }
+    journal = {key: frozenset(record.to or ()) for key, record in world.laws.recorded.items()}
+    for page in world.hub.of("placementdecisions", fleet.ARGOCD):
+        name = page["metadata"]["name"]
+        entries = (page.get("status") or {}).get("decisions") or []
+        decided = frozenset(each["clusterName"] for each in entries)
+        if stated.get((fleet.ARGOCD, name)) != decided:
+            yield f"the state branch has another {name} than {sorted(decided)}"
+        key = f"{fleet.ARGOCD}/{page['metadata']['labels'][PLACEMENT_LABEL]}"
+        if journal.get(key) != decided:
+            yield f"the journal has {sorted(journal.get(key, ()))} for {key}, decided: {sorted(decided)}"
+    for scorer in world.sources.scorers:
+        place = f"scores/{scorer}.json"
+        text = files.get(place)
+        tables = dict(snapshotfile.read(text, place=place).tables(None, place=place)) if text else {}
+        table = tables.get(scorer, {})
+        for cluster in world.sources.clusters:
+            published = _items(world.hub.objects.get(("addonplacementscores", cluster, scorer)))
+            entry = None if isinstance(table, int) else table.get(cluster)
+            if entry is None or entry.values != published:
+                yield f"the state branch has another {scorer} of {cluster} than {published}"
 
 
 def _places(world: "World") -> Iterator[str]:

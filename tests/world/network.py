@@ -130,6 +130,14 @@ class Network:
         self.count(program, seen, host)
         return await _Exchange(self, program, host, seen, trouble).answer(read)
 
+    async def exchange(self, program: Program, seen: Seen, *, host: str, read: float | None) -> "Arrived":
+        """Sends at once what another process sends for a program. Raises the errors of httpx."""
+        self.requests += 1
+        if self.unreachable(program, host):
+            raise httpx.ConnectError("All connection attempts failed")
+        self.count(program, seen, host)
+        return await _Exchange(self, program, host, seen, self.trouble(program, seen, host)).answer(read)
+
 
 @dataclass(frozen=True, slots=True)
 class Arrived:

@@ -19,9 +19,10 @@ from dsf_agent.process.supervise import Agent
 from dsf_runtime.access import Access
 from gitops_dsf.errors import HubError
 from gitops_dsf.reconciler import run as reconciler
-from gitops_dsf.reconciler.settings import Settings
+from gitops_dsf.reconciler.settings import GitSettings, Settings
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from tests.support.apiserver import kubeconfig
+from tests.world import git
 from tests.world.apiserver import TOKEN
 from tests.world.loop import PROGRAM, Program, later, world_loop
 
@@ -99,13 +100,19 @@ def clock_of(program: Program) -> Callable[[], float]:
     return lambda: loop.wall() + program.skew
 
 
-def reconciler_pod(name: str, spec: Callable[[], FleetRepositorySpec]) -> Pod:
+def reconciler_pod(name: str, spec: Callable[[], FleetRepositorySpec], *, folder: Path) -> Pod:
     """A replica, with the settings that are mounted when it starts."""
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     access = Access(host=HUB_URL, trust=trust, authorization=f"Bearer {TOKEN}")
 
+    repository = GitSettings(
+        url=git.URL, author="gitops-dsf <gitops-dsf@example.com>", work_dir=folder / name
+    )
+
     async def main(program: Program) -> None:
-        settings = Settings(spec=spec(), metrics_host="127.0.0.1", metrics_port=0, replica=name)
+        settings = Settings(
+            spec=spec(), metrics_host="127.0.0.1", metrics_port=0, replica=name, git=repository
+        )
         await reconciler.run(settings, load=lambda: access, wall=clock_of(program))
 
     return Pod(name, main)

@@ -18,10 +18,11 @@ from typing import Any, Final
 from dsf_agent.process import supervise
 from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.reconciler.git import clone
 from gitops_dsf.simulator import simulate_placement
 from tests.support.agent.http import Seen
 from tests.support.apiserver import Key, Target
-from tests.world import fleet, network
+from tests.world import fleet, git, network
 from tests.world.apiserver import Change, WorldApiServer
 from tests.world.argocd import Applications, ApplicationSets, Sync
 from tests.world.faults import Fault, Storm
@@ -97,11 +98,15 @@ class World:
         self.scheduler = Pod("ocm-placement", self._schedule)
         self.sets = Pod("argocd-applicationset", self._follow)
         self.reconcilers = [
-            reconciler_pod(f"reconciler-{number}", lambda: self.tree.spec) for number in range(2)
+            reconciler_pod(f"reconciler-{number}", lambda: self.tree.spec, folder=folder / "git")
+            for number in range(2)
         ]
         self.agents: dict[str, Pod] = {}
         self.hub_scorer = hub_scorer_pod(files=self.delivery.files_of("hub"), folder=folder)
         self.network.hosts["hub"] = self.hub
+        self.repository = git.Repository()
+        self.network.hosts[git.HOST] = self.repository
+        self.repository.pushed = self._pushed
         requester = lambda: self.network.requester  # noqa: E731
         clusters = lambda: [name for name in self.sources.clusters if self.reachable(name)]  # noqa: E731
         self.network.hosts[fleet.SOURCE_HOST] = Source(self.truth, clusters=clusters, requester=requester)
@@ -147,6 +152,12 @@ class World:
                 self.hub_scorer.stop()
             else:
                 later(3.0, self.hub_scorer.start)
+
+    def _pushed(self, push: git.Push) -> None:
+        pusher = self.network.requester.name if self.network.requester else "?"
+        self.history.note(pusher, f"push of {push.branch}: {push.after or 'deleted'}")
+        self.history.counts[f"push {push.branch}"] += 1
+        self.laws.pushed(push, pusher)
 
     async def _schedule(self, _program: Program) -> None:
         if self._placements is not None:
@@ -402,6 +413,9 @@ def prepare(*, seed: int, net: Network, lean: bool = True) -> None:
     drawn = random.Random(f"{seed} uuid")
     uuid.uuid4 = lambda: uuid.UUID(int=drawn.getrandbits(128), version=4)
     network.install(net, lean=lean)
+    repository = net.hosts[git.HOST]
+    assert isinstance(repository, git.Repository)
+    clone.run = git.Git(net, repository).run
     gc.disable()
     gc.collect = lambda *_: 0
     defaults = supervise.collect_periodically.__kwdefaults__

@@ -1,0 +1,262 @@
+"""Git in memory: what the reconciler's clones run as a child process, and the server of the repository.
+
+Only what the clones of the state branch and of the journal use. Ids are those of the real git, and
+`test_git.py` compares every answer with it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from tests.support.agent.http import Reply, Seen
+from tests.world.loop import PROGRAM, world_loop
+from tests.world.network import Answer, Arrived, Network, Server
+
+HOST: Final = "git.example.com"
+URL: Final = f"https://{HOST}/fleet.git"
+HEADS: Final = "refs/heads/"
+Files = Mapping[str, str]
+"""The id of each file's content, by path."""
+Finished = tuple[int, bytes, bytes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    files: Files
+    parents: tuple[str, ...]
+    author: str
+    when: str
+    """Seconds since 1970, and the offset."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Push:
+    """A push that the server took."""
+
+    branch: str
+    before: str | None
+    after: str | None
+
+
+class Repository(Server):
+    """The server. `pushed` is called after each push that it took."""
+
+    def __init__(self) -> None:
+        self.blobs: dict[str, bytes] = {}
+        self.trees: dict[str, Files] = {}
+        self.commits: dict[str, Commit] = {}
+        self.branches: dict[str, str] = {}
+        self.pushed: Callable[[Push], None] = lambda _push: None
+
+    def answered(self, seen: Seen) -> Answer:
+        if seen.method == "PUSH":
+            asked = json.loads(seen.body)
+            branch, before, after = asked["branch"], asked["before"] or None, asked["after"] or None
+            if self.branches.get(branch) != before:
+                return Reply(status=409)
+            if after is None:
+                self.branches.pop(branch, None)
+            else:
+                self.branches[branch] = after
+            self.pushed(Push(branch=branch, before=before, after=after))
+        return Reply.of(self.branches)
+
+    def read(self, branch: str) -> dict[str, bytes]:
+        """The files of a branch; none if there is no such branch."""
+        return self.files(self.branches.get(branch))
+
+    def files(self, commit: str | None) -> dict[str, bytes]:
+        if commit is None:
+            return {}
+        return {path: self.blobs[blob] for path, blob in self.commits[commit].files.items()}
+
+    def blob(self, content: bytes) -> str:
+        name = _id("blob", content)
+        self.blobs[name] = content
+        return name
+
+    def tree(self, files: Files) -> str:
+        """The id of a folder, with those below."""
+        below: dict[str, dict[str, str]] = {}
+        entries: list[tuple[bytes, bytes]] = []
+        for path, blob in files.items():
+            first, slash, rest = path.partition("/")
+            if slash:
+                below.setdefault(first, {})[rest] = blob
+            else:
+                entries.append((first.encode(), b"100644 %b\0%b" % (first.encode(), bytes.fromhex(blob))))
+        for name, inner in below.items():
+            line = b"40000 %b\0%b" % (name.encode(), bytes.fromhex(self.tree(inner)))
+            # Git sorts a folder as if its name ended with a slash.
+            entries.append((f"{name}/".encode(), line))
+        name = _id("tree", b"".join(line for _, line in sorted(entries)))
+        self.trees[name] = dict(files)
+        return name
+
+
+class Git:
+    """In place of the git program: `run` has the signature of clone.run."""
+
+    def __init__(self, network: Network, repository: Repository) -> None:
+        self._network, self._repository = network, repository
+        self._refs: dict[tuple[str, str], str] = {}
+        """Of each clone."""
+        self._indexes: dict[str, dict[str, str]] = {}
+
+    async def run(
+        self,
+        command: Sequence[str],
+        *,
+        what: str,
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        seconds: float = 180.0,
+    ) -> Finished:
+        del what, folder
+        words, settings = list(command[1:]), dict[str, str]()
+        while words[0] == "-c":
+            key, _, settings[key] = words[1].partition("=")
+            del words[:2]
+        verb, *arguments = words
+        place = dict(environment or {})
+        try:
+            return 0, await self._do(verb, arguments, place, settings, stdin, seconds), b""
+        except httpx.HTTPError as error:
+            return 128, b"", f"fatal: unable to access '{URL}/': {error}".encode()
+        except _RefusedError as error:
+            return 1, b"", f"error: {error}".encode()
+
+    async def _do(
+        self,
+        verb: str,
+        arguments: list[str],
+        place: dict[str, str],
+        settings: Mapping[str, str],
+        stdin: bytes,
+        seconds: float,
+    ) -> bytes:
+        repository, clone = self._repository, place["GIT_DIR"]
+        match verb:
+            case "init" | "remote":
+                return b""
+            case "ls-remote":
+                heads = await self._ask("LS-REMOTE", {}, seconds)
+                wanted = {name.removeprefix(HEADS) for name in arguments if name.startswith(HEADS)}
+                lines = (
+                    f"{commit}\t{HEADS}{name}\n" for name, commit in sorted(heads.items()) if name in wanted
+                )
+                return "".join(lines).encode()
+            case "fetch":
+                source, _, target = arguments[-1].removeprefix("+").partition(":")
+                heads = await self._ask("FETCH", {}, seconds)
+                branch = source.removeprefix(HEADS)
+                if branch not in heads:
+                    raise _RefusedError(f"couldn't find remote ref {source}")
+                self._refs[clone, target] = heads[branch]
+                return b""
+            case "rev-parse":
+                return self._refs[clone, arguments[0]].encode() + b"\n"
+            case "ls-tree":
+                return "".join(f"{path}\0" for path in _in_order(self._commit(arguments[-1]).files)).encode()
+            case "cat-file":
+                name, _, path = arguments[-1].partition(":")
+                # The clone has no contents of files: they are fetched one by one.
+                await self._ask("FETCH", {}, seconds)
+                return repository.blobs[self._commit(name).files[path]]
+            case "diff-tree":
+                return _difference(self._commit(arguments[-2]).files, self._commit(arguments[-1]).files)
+            case "show":
+                assert "--format=%cI" in arguments, arguments
+                when = int(self._commit(arguments[-1]).when.split()[0])
+                return datetime.fromtimestamp(when, UTC).isoformat().replace("+00:00", "Z").encode() + b"\n"
+            case "read-tree":
+                index = place["GIT_INDEX_FILE"]
+                parent = arguments[0]
+                self._indexes[index] = {} if parent == "--empty" else dict(self._commit(parent).files)
+                return b""
+            case "update-index":
+                index = place["GIT_INDEX_FILE"]
+                for path in stdin.decode().split("\0")[:-1]:
+                    file = Path(place["GIT_WORK_TREE"], path)
+                    if file.is_file():
+                        self._indexes[index][path] = repository.blob(file.read_bytes())
+                    else:
+                        self._indexes[index].pop(path, None)
+                return b""
+            case "write-tree":
+                return repository.tree(self._indexes[place["GIT_INDEX_FILE"]]).encode() + b"\n"
+            case "commit-tree":
+                parents = tuple(word for before, word in pairwise(arguments) if before == "-p")
+                author = f"{settings['user.name']} <{settings['user.email']}>"
+                return self._made(arguments[-1], parents, author, place["GIT_AUTHOR_DATE"], stdin) + b"\n"
+            case "push":
+                lease = next(word for word in arguments if word.startswith("--force-with-lease="))
+                expected = lease.partition("=")[2].partition(":")[2]
+                commit, _, ref = arguments[-1].partition(":")
+                branch = ref.removeprefix(HEADS)
+                await self._ask("PUSH", {"branch": branch, "before": expected, "after": commit}, seconds)
+                return b""
+        raise NotImplementedError(f"git {verb} {arguments}")
+
+    def _commit(self, name: str) -> Commit:
+        return self._repository.commits[name]
+
+    def _made(self, tree: str, parents: tuple[str, ...], author: str, when: str, message: bytes) -> bytes:
+        head = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+        head += [f"author {author} {when}", f"committer {author} {when}", "", ""]
+        name = _id("commit", "\n".join(head).encode() + message)
+        files = self._repository.trees[tree]
+        self._repository.commits[name] = Commit(files=files, parents=parents, author=author, when=when)
+        return name.encode()
+
+    async def _ask(self, method: str, asked: Mapping[str, str], seconds: float) -> dict[str, str]:
+        """Asks the server. What is sent goes on when the program is frozen or killed."""
+        network, program = self._network, PROGRAM.get()
+        assert program is not None
+        seen = Seen(
+            method=method, target="/fleet.git", headers={}, body=json.dumps(asked).encode(), at=_now()
+        )
+        arrived: Arrived = await network.exchange(program, seen, host=HOST, read=seconds)
+        if arrived.status == 409:
+            raise _RefusedError("failed to push some refs: stale info")
+        if arrived.status != 200 or not isinstance(arrived.content, bytes):
+            raise httpx.HTTPError(f"The requested URL returned error: {arrived.status}")
+        heads: dict[str, str] = json.loads(arrived.content)
+        return heads
+
+
+class _RefusedError(Exception):
+    """Git ended with an error."""
+
+
+def _now() -> float:
+    return world_loop().time()
+
+
+def _id(kind: str, content: bytes) -> str:
+    return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False).hexdigest()
+
+
+def _in_order(files: Files) -> list[str]:
+    return sorted(files, key=str.encode)
+
+
+def _difference(before: Files, after: Files) -> bytes:
+    none, mode = "0" * 40, "100644"
+    found: list[str] = []
+    for path in _in_order({**before, **after}):
+        was, now = before.get(path), after.get(path)
+        if was == now:
+            continue
+        letter = "A" if was is None else "D" if now is None else "M"
+        modes = f":{mode if was else '000000'} {mode if now else '000000'}"
+        found.append(f"{modes} {was or none} {now or none} {letter}\0{path}\0")
+    return "".join(found).encode()
