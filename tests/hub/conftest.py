@@ -28,7 +28,17 @@ from tests.hub.scenario.leftovers import remove_leftovers
 from tests.support import environment
 
 SUITE = Path(__file__).parent
-LONGEST = ("paced_moves", "kubelet", "argocd_sync", "install", "frozen_leader", "simulator_agrees", "addon")
+LONGEST = (
+    "paced_moves",
+    "kubelet",
+    "argocd_sync",
+    "install",
+    "frozen_leader",
+    "simulator_agrees",
+    "world_argocd",
+    "addon",
+    "world_ocm",
+)
 """Files of more than half a minute. They begin first: at the end no process is left alone with one of
 them.
 """
