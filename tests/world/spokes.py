@@ -99,6 +99,10 @@ class Delivery:
 
     def _take(self, change: Change) -> None:
         plural, namespace, name = change.key
+        if plural == "managedclusters" and change.after is None:
+            # Its works went before it, and with them what they had applied: a cluster that comes back starts
+            # without a file.
+            self.volume(name).swap({})
         if plural == "manifestworks" and (
             change.before is None
             or change.after is None
