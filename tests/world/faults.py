@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tests.world.world import World
 
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+WATCHING: Final = ("reconciler-", "reconciler-0", "reconciler-1")
+"""Who follows objects of the hub."""
 Act = Callable[["World", random.Random], str]
 """Does something, and says what; empty if there is nothing to do it to."""
 
@@ -168,8 +170,9 @@ def _weather(
     name: str,
     chance: tuple[float, float] = (0.05, 0.6),
     seconds: tuple[float, float] = (20, 600),
+    whose: Sequence[str] = ("reconciler-", "reconciler-0", "reconciler-1", "agent/", "hub-scorer", ""),
 ) -> str:
-    who = drawn.choice(["reconciler-", "reconciler-0", "reconciler-1", "agent/", "hub-scorer", ""])
+    who = drawn.choice(whose)
     length, likely = drawn.uniform(*seconds), drawn.uniform(*chance)
     world.storm.weather.append(
         Weather(
@@ -203,7 +206,7 @@ def _too_old(world: "World", drawn: random.Random) -> str:
     def make(_drawn: random.Random, seen: Seen) -> Trouble:
         return _refused(410, "too old resource version") if "watch" in seen.query else NONE
 
-    return _weather(world, drawn, make, name="410")
+    return _weather(world, drawn, make, name="410", whose=WATCHING)
 
 
 @_kind(3)
@@ -216,7 +219,7 @@ def _small_watch_caches(world: "World", drawn: random.Random) -> str:
     for opened in list(world.hub.opened):
         if drawn.random() < 0.5:
             opened.watch.end(broken=True)
-    return _weather(world, drawn, make, name="watch ended with 410", chance=(0.5, 1.0))
+    return _weather(world, drawn, make, name="watch ended with 410", chance=(0.5, 1.0), whose=WATCHING)
 
 
 @_kind(5)
@@ -568,11 +571,19 @@ def _lease_edited(world: "World", drawn: random.Random) -> str:
     item = world.hub.objects.get(key)
     if item is None:
         return ""
-    how = drawn.choice(["annotated", "annotated", "deleted"])
+    how, leader = drawn.choice(["annotated", "annotated", "annotated", "deleted"]), world.leader
     if how == "annotated":
-        metadata = {**item["metadata"], "annotations": {"people": str(drawn.random())}}
-        world.hub.write("people", "leases", RECONCILER, {**item, "metadata": metadata}, namespace=fleet.HUB)
-        world.laws.annotated()
+
+        def act() -> None:
+            world.annotate(f"/apis/coordination.k8s.io/v1/namespaces/{fleet.HUB}/leases/{RECONCILER}")
+            world.laws.annotated()
+
+        if leader is None:
+            return ""
+        # Between its reading and its writing: at any other time nothing would come of it.
+        trigger = Trigger(who=leader.name, count=1, act=act, storm=world.storm, writes="/leases/")
+        world.storm.triggers.append(trigger)
+        later(60.0, trigger.expire)
     else:
         world.hub.erase("people", "leases", RECONCILER, namespace=fleet.HUB)
         # Whoever finds no Lease takes it: Kubernetes' own leader election cannot do better.

@@ -33,7 +33,7 @@ PLURALS: Final = {
     "Placement": "placements",
 }
 """The kinds that something in the world reads."""
-PACE: Final = {"concurrent": 4, "arrivalsPerCluster": 2, "settleSeconds": 60, "cooldownSeconds": 600}
+PACE: Final = {"concurrent": 3, "arrivalsPerCluster": 2, "settleSeconds": 60, "cooldownSeconds": 600}
 
 
 @dataclass(frozen=True, kw_only=True)

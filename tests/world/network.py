@@ -211,7 +211,7 @@ class _Exchange:
         if trouble.lost and not isinstance(answer, Watch):
             answer = Fault(hang=trouble.slow > 0)
         if isinstance(answer, Watch) and trouble.gone:
-            later(0.02, _end_with_gone, answer)
+            later(0.02, _end_with_gone, answer, getattr(self._network.hosts[self._host], "version", 0))
         if isinstance(answer, Watch) and trouble.cut is not None:
             later(trouble.cut, lambda: answer.end(broken=True))
         way = self._network.delay(self._program) + trouble.slow
@@ -238,10 +238,12 @@ class _Exchange:
         return Arrived(answer.status, answer.headers, answer.body)
 
 
-def _end_with_gone(watch: Watch) -> None:
+def _end_with_gone(watch: Watch, version: int) -> None:
     if watch.client is None and not watch.ended:
-        later(0.02, _end_with_gone, watch)
+        later(0.02, _end_with_gone, watch, version)
         return
+    bookmark = {"metadata": {"resourceVersion": str(version)}}
+    watch.send(json.dumps({"type": "BOOKMARK", "object": bookmark}).encode() + b"\n")
     status = {"kind": "Status", "code": 410, "message": "too old resource version"}
     watch.send(json.dumps({"type": "ERROR", "object": status}).encode() + b"\n")
     watch.end()

@@ -46,7 +46,8 @@ class Size:
 
     clusters: int = 8
     applications: int = 16
-    scorers: int = 2
+    scorers: int = 3
+    """The last one runs on the hub, the others on each cluster."""
     interval: int = 300
 
 
@@ -144,6 +145,8 @@ class World:
 
     def _changed(self, change: Change) -> None:
         self.history.change(change, self.hub.writer)
+        if change.key[0] == "managedclusteraddons" and not (change.before and change.after):
+            later(15.0, self._deploy, change.key[1])
         if change.key == ("configmaps", fleet.HUB, "gitops-dsf-hub-scorer") and not (
             change.before and change.after
         ):
@@ -158,6 +161,21 @@ class World:
         self.history.note(pusher, f"push of {push.branch}: {push.after or 'deleted'}")
         self.history.counts[f"push {push.branch}"] += 1
         self.laws.pushed(push, pusher)
+
+    def _deploy(self, cluster: str) -> None:
+        """The agent's Deployment and its files come and go with the add-on."""
+        pod = self.agents.get(cluster)
+        if pod is None:
+            return
+        if not self.reachable(cluster):
+            later(30.0, self._deploy, cluster)
+            return
+        wanted = any(item["metadata"]["namespace"] == cluster for item in self.hub.of("managedclusteraddons"))
+        if wanted and pod.stopped:
+            pod.start()
+        elif not wanted and not pod.stopped:
+            pod.stop()
+            self.delivery.volume(cluster).swap({})
 
     async def _schedule(self, _program: Program) -> None:
         if self._placements is not None:
