@@ -27,7 +27,7 @@ PACKAGES: Final = (
 """What a world imports, and where it lies."""
 CPU_SECONDS: Final = 600.0
 BROKEN: Final = " broke a law: "
-SIZE: Final = ("--clusters", "4", "--applications", "8", "--hours", "2")
+SIZE: Final = ("--clusters", "4", "--applications", "5", "--hours", "2")
 """Of the worlds: small ones meet more faults in the same time."""
 
 

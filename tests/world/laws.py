@@ -29,6 +29,7 @@ from tests.world.git import Push
 from tests.world.loop import world_loop
 
 if TYPE_CHECKING:
+    from tests.world.programs import Pod
     from tests.world.world import World
 
 SEEN_SECONDS: Final = 10.0
@@ -141,7 +142,7 @@ class Laws:
         """When a scorer was removed from the fleet, by score."""
         self._unreported: dict[tuple[str, str, float], float] = {}
         """Admitted moves without an Event so far, and when the ledger got them."""
-        self._annotated: tuple[float, str] | None = None
+        self._annotated: tuple[float, Pod] | None = None
         """When somebody annotated the Lease, and who led."""
         self._asked: Counter[tuple[str, str, str, str]] = Counter()
         """Requests of this minute by program, method, path and selector."""
@@ -439,8 +440,9 @@ class Laws:
     def annotated(self) -> None:
         """Somebody wrote an annotation on the Lease."""
         leader = self._world.leader
-        if leader is not None and self._world.is_fine:
-            self._annotated = world_loop().time(), leader.name
+        if leader is not None and self._world.is_fine_for(leader):
+            self.checks["leader"] += 1
+            self._annotated = world_loop().time(), leader
 
     def asked(self, program: str, method: str, path: str, selected: str) -> None:
         """A request was sent. `selected` is what it asks of a list."""
@@ -521,10 +523,11 @@ class Laws:
             self._taken_at.append((now, after))
         if self._annotated is not None:
             at, leader = self._annotated
-            if not self._world.is_fine or now > at + 30.0:
+            if not self._world.is_fine_for(leader) or now > at + 30.0:
                 self._annotated = None
-            elif not after.startswith(f"{leader}_"):
-                self._break("leader", f"{leader} led, and {after or 'nobody'} does {now - at:.1f} s later")
+            elif not after.startswith(f"{leader.name}_"):
+                words = f"{leader.name} led, and {after or 'nobody'} does {now - at:.1f} s later"
+                self._break("leader", words)
 
     def _fence(self, change: Change, writer: str) -> None:
         """By the time of sending: what is under way cannot be called back."""

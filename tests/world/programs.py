@@ -45,12 +45,13 @@ class Pod:
         self.skew = 0.0
         self.stopped = False
         self.on_touch: Callable[[], None] = lambda: None
-        """Called when it is started, killed, frozen or thawed."""
+        """Called when it is killed, started after that, frozen or thawed; not when it ended by itself."""
 
     def start(self) -> None:
         """Starts a new process."""
         self.stopped = False
-        self.on_touch()
+        if self.program.killed:
+            self.on_touch()
         self.program = program = Program(self.name)
         program.skew = self.skew
         context = copy_context()

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,6 +88,8 @@ class World:
         """When people last wrote an object right before a program did."""
         self.backups: deque[tuple[float, dict[Key, Any]]] = deque(maxlen=8)
         self.old_ledgers: deque[str] = deque(maxlen=8)
+        self.touched_pods: dict[str, float] = {}
+        """When a program was last killed, frozen, thawed or started."""
         self.touched = 0.0
         """When a fault last touched a program or the network."""
         self.scheduler_up_since: float | None = None
@@ -211,6 +214,18 @@ class World:
         now = world_loop().time()
         return not self.storm.weather and not self.storm.triggers and now > self.touched + 120.0
 
+    def is_fine_for(self, pod: Pod) -> bool:
+        """Whether no fault has touched this program, its network or its rights for a while."""
+        return (
+            world_loop().time() > self.touched_pods.get(pod.name, 0.0) + 120.0
+            and not any(pod.name.startswith(each.who) and each.host == "hub" for each in self.storm.weather)
+            and not any(each.who == pod.name for each in self.storm.triggers)
+        )
+
+    def touch_pod(self, pod: Pod) -> None:
+        self.touched_pods[pod.name] = world_loop().time()
+        self.touch()
+
     def touch(self) -> None:
         """A process is killed or frozen, or a right or the network is taken away."""
         self.touched = world_loop().time()
@@ -249,7 +264,7 @@ class World:
         self.sync.apply(self.tree)
         self.hub_scorer.on_error = self._error
         for number, pod in enumerate(self.reconcilers):
-            pod.on_error, pod.on_touch = self._error, self.touch
+            pod.on_error, pod.on_touch = self._error, partial(self.touch_pod, pod)
             later(1.0 + number, pod.start)
 
         self.scheduler_up_since = 0.0
