@@ -127,6 +127,8 @@ class Laws:
         self._moves: dict[tuple[str, str, float], Move] = {}
         self._handovers: dict[tuple[str, str, float], tuple[float, frozenset[str]]] = {}
         """When the handover of a move began, and the UIDs of the copies that it leaves."""
+        self._unreachable = set[str]()
+        """Clusters that are not available, or have the taint of those that are lost."""
         self._reached_at: dict[str, float] = {}
         """When a cluster became reachable again."""
         self._refusals: Counter[tuple[str, str, str]] = Counter()
@@ -404,7 +406,7 @@ class Laws:
             good = self._good_on.get((owner["metadata"]["uid"], move.target), -1.0)
             if good < begun - SEEN_SECONDS:
                 self._break("ended", f"that of {name} did, whose copy on {move.target} is not healthy")
-        lost = move.source in self._lost_since or self._reached_at.get(move.source, -1e9) > begun
+        lost = move.source in self._unreachable or self._reached_at.get(move.source, -1e9) > begun
         if old & self._copies_of(move) and not lost:
             self._break("ended", f"that of {name} did, whose copy on {move.source} is still there")
 
@@ -576,7 +578,14 @@ class Laws:
         )
         if ocm.UNREACHABLE["key"] in keys:
             self._lost_since.setdefault(name, now)
-        elif self._lost_since.pop(name, None) is not None:
+        else:
+            self._lost_since.pop(name, None)
+        # The condition comes before the taint.
+        conditions = [] if change.after is None else change.after["status"]["conditions"]
+        if any(each["type"].endswith("Available") and each["status"] != "True" for each in conditions):
+            self._unreachable.add(name)
+        elif name in self._unreachable and name not in self._lost_since:
+            self._unreachable.discard(name)
             self._reached_at[name] = now
         if change.before is not None and change.after is not None and writer.startswith(RECONCILER):
             self.checks["writers"] += 1

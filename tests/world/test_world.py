@@ -1,6 +1,7 @@
 """The world: the same seed gives the same history, and what it is made of behaves as it says."""
 
 import asyncio
+import contextlib
 import multiprocessing
 import os
 import subprocess
@@ -167,6 +168,20 @@ class TestLoop:
 
         loop.run_until_complete(main())
         assert log == []
+
+    def test_a_pause_that_is_shorter_than_the_clock_can_tell_ends(self, loop: WorldLoop) -> None:
+        async def main() -> int:
+            await asyncio.sleep(2.0)
+            until, times = loop.time() + 1e-5, 0
+            while loop.time() < until:
+                times += 1
+                with contextlib.suppress(TimeoutError):
+                    # As a number, this moment is the present one.
+                    async with asyncio.timeout(2e-16):
+                        await asyncio.Event().wait()
+            return times
+
+        assert 100 < loop.run_until_complete(main()) < 5000
 
     def test_a_loop_in_which_nothing_can_happen_any_more_says_so(self, loop: WorldLoop) -> None:
         async def main() -> None:
