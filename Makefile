@@ -68,7 +68,7 @@ fuzz: install ## inputs that break what reads text of others (MINUTES=10 for all
 	$(PY) -m tests.fuzz $(MODULE) --minutes $(MINUTES)
 
 world: install ## the whole system on a virtual clock, with faults that a seed draws (SEED=7 HOURS=24 for one, SECONDS=60 for many)
-	$(PY) -m tests.world $(if $(SEED),--seed $(SEED)) $(if $(HOURS),--hours $(HOURS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+	$(PY) -m tests.world $(if $(SEED),--seed $(SEED)) $(if $(HOURS),--hours $(HOURS)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(FIRST),--first $(FIRST)) $(if $(COUNT),--count $(COUNT)) \
 	  $(if $(CLUSTERS),--clusters $(CLUSTERS)) $(if $(APPLICATIONS),--applications $(APPLICATIONS)) $(if $(FAULTS),--faults $(FAULTS)) $(WORLD_ARGS)
 
 lint: install ## formatter, linter, types, import contracts

@@ -1,12 +1,15 @@
 """`python -m tests.world`: one seed, or many seeds for some time."""
 
 import argparse
+import itertools
+import math
 import os
 import random
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Final
@@ -33,6 +36,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="run new seeds for so long (default: 60)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--first", type=int, help="the first new seed (default: drawn)")
+    parser.add_argument("--count", type=int, help="run so many new seeds, however long that takes")
     parser.add_argument("--history", action="store_true", help="print the whole history")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
     flags = parser.parse_args()
@@ -48,25 +52,28 @@ def main() -> int:
             print("\n".join(result.lines))
         return _end([result], shrink=60.0 if not flags.no_shrink and only is None else 0.0)
     first = flags.first if flags.first is not None else random.SystemRandom().randrange(10**6)
-    results = _many(first, flags.hours, size, seconds=flags.seconds, workers=flags.workers)
+    seeds = itertools.count(first) if flags.count is None else iter(range(first, first + flags.count))
+    seconds = flags.seconds if flags.count is None else math.inf
+    results = _many(seeds, flags.hours, size, seconds=seconds, workers=flags.workers)
     return _end(results, shrink=0.0 if flags.no_shrink else 60.0)
 
 
-def _many(first: int, hours: float, size: Size, *, seconds: float, workers: int) -> list[Result]:
-    """All seeds that ever failed, then new ones until the time is over or one fails."""
+def _many(seeds: Iterator[int], hours: float, size: Size, *, seconds: float, workers: int) -> list[Result]:
+    """All worlds that ever failed, then these seeds until the time is over or one fails."""
     end = time.monotonic() + seconds
     orders = [_order(line) for line in FAILED.read_text().splitlines() if line and not line.startswith("#")]
     results: list[Result] = []
-    seed = first
     with ThreadPoolExecutor(workers) as pool:
         running: set[Future[Result]] = set()
         while True:
             failed = any(result.law for result in results)
-            while not failed and len(running) < workers and (orders or time.monotonic() < end):
+            while not failed and len(running) < workers:
                 if orders:
                     order = orders.pop(0)
+                elif time.monotonic() < end and (seed := next(seeds, None)) is not None:
+                    order = Order(seed=seed, hours=hours, size=size)
                 else:
-                    order, seed = Order(seed=seed, hours=hours, size=size), seed + 1
+                    break
                 running.add(pool.submit(run.run_apart, order))
             if not running:
                 return results
