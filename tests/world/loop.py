@@ -218,7 +218,11 @@ class WorldLoop(asyncio.SelectorEventLoop):
             # A program that waits for less than its clock can tell would wait for ever. A real clock moves.
             self._now += 1e-6
         if self._steps > STEPS:
-            msg = f"{STEPS} rounds of callbacks at one moment: {due[0] if due else 'nothing'}"
+            programs = {call.context.get(PROGRAM) for call in due}
+            names = ", ".join(
+                sorted(program.name if program is not None else "nobody" for program in programs)
+            )
+            msg = f"{STEPS} rounds of callbacks at one moment, of {names}: {due[0] if due else 'nothing'}"
             raise RuntimeError(msg)
         for _ in range(len(due)):
             if not due:
