@@ -754,9 +754,8 @@ def _scorer_removed(world: "World", drawn: random.Random) -> str:
     if len(world.sources.scorers) < 2:
         return ""
     name = drawn.choice(world.sources.scorers)
-    before = world.sources
     world.remove_scorer(name)
-    later(drawn.uniform(2000, 4000), world.add_scorer, name, before)
+    later(drawn.uniform(2000, 4000), world.add_scorer, name)
     return name
 
 

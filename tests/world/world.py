@@ -370,11 +370,13 @@ class World:
         self.merge(self.sources.without_scorer(name), f"{name} is removed")
         self.laws.removed(name)
 
-    def add_scorer(self, name: str, before: Sources) -> None:
+    def add_scorer(self, name: str) -> None:
         if name not in self.sources.scorers:
             self.laws.returned(name)
-            scorers = tuple(each for each in before.scorers if each in {*self.sources.scorers, name})
-            central = tuple(each for each in before.central if each in scorers)
+            first = self.first_sources
+            # Others may have come back since this one went.
+            scorers = tuple(each for each in first.scorers if each in {*self.sources.scorers, name})
+            central = tuple(each for each in first.central if each in scorers)
             self.merge(replace(self.sources, scorers=scorers, central=central), f"{name} is added again")
 
     def join(self, name: str) -> None:
