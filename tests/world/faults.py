@@ -15,6 +15,7 @@ from tests.support.agent.http import Reply, Seen
 from tests.support.apiserver import failure
 from tests.world import fleet, git
 from tests.world.fleet import Drain
+from tests.world.laws import BY_THE_LEDGER
 from tests.world.loop import Program, later, world_loop
 from tests.world.network import NONE, Trouble
 
@@ -559,9 +560,7 @@ def _ledger_edited(world: "World", drawn: random.Random) -> str:
         world.hub.write("people", "configmaps", MOVES_SCORE, {**item, "data": data}, namespace=fleet.HUB)
     world.touch()
     if how != "foreign key":
-        world.laws.pardon(
-            "concurrent", "arrivals", "cooldown", "attraction", "admission", seconds=1800, why=how
-        )
+        world.laws.pardon(*BY_THE_LEDGER, seconds=1800, why=how)
     return how
 
 
@@ -600,11 +599,7 @@ def _restore(world: "World", drawn: random.Random) -> str:
     age, objects = drawn.choice(list(world.backups))
     world.hub.restore(objects)
     world.laws.pardon(
-        "concurrent",
-        "arrivals",
-        "cooldown",
-        "attraction",
-        "admission",
+        *BY_THE_LEDGER,
         "left",
         "fence",
         "removed",

@@ -53,6 +53,19 @@ MOST_A_MINUTE: Final = {"gitops-dsf-reconciler": 150, "events": 400, "": 100}
 """Requests of one program for one path, by the last part of the path: a Lease is renewed each two
 seconds, and retried after conflicts; Events have one path for all objects.
 """
+BY_THE_LEDGER: Final = (
+    "concurrent",
+    "arrivals",
+    "cooldown",
+    "attraction",
+    "admission",
+    "unasked",
+    "ended",
+    "drawn",
+)
+"""Laws about what the ledger says. They cannot hold while it says something else than what happened, because
+somebody edited it.
+"""
 SENTENCES: Final = {
     "last-copy": "The reconciler never deletes the last copy of an application.",
     "healthy-first": (
@@ -326,7 +339,11 @@ class Laws:
     def _configmaps(self, change: Change, writer: str) -> None:
         if change.key[2] != MOVES_SCORE or not writer.startswith(RECONCILER):
             return
-        moves = self.stored().ledger.moves
+        try:
+            moves = read_moves((change.after or {}).get("data")).ledger.moves
+        except MovesError:
+            # Somebody wrote nonsense into it. The reconciler may still write the reasons of waits beside it.
+            return
         under_way = [each for each in moves if each.under_way and each.admitted]
         self.checks["concurrent"] += 1
         if len(under_way) > fleet.PACE["concurrent"]:

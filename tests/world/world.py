@@ -29,7 +29,7 @@ from tests.world.argocd import Applications, ApplicationSets, Sync
 from tests.world.faults import Fault, Storm
 from tests.world.fleet import Sources
 from tests.world.history import History
-from tests.world.laws import Laws
+from tests.world.laws import BY_THE_LEDGER, Laws
 from tests.world.loop import PROGRAM, Program, later, world_loop
 from tests.world.network import Network
 from tests.world.ocm import Informers, Registration, Scheduler
@@ -336,9 +336,7 @@ class World:
     def repair_ledger(self) -> None:
         """Somebody does what the log says: deletes the ConfigMap that cannot be read."""
         self.hub.erase("people", "configmaps", MOVES_SCORE, namespace=fleet.HUB)
-        self.laws.pardon(
-            "concurrent", "arrivals", "cooldown", "attraction", "admission", seconds=1800, why="repaired"
-        )
+        self.laws.pardon(*BY_THE_LEDGER, seconds=1800, why="repaired")
 
     def scheduler_restarts(self, pod: Pod, back: float) -> None:
         """It counts as up again when it is back."""
