@@ -761,14 +761,12 @@ def _application_edited(world: "World", drawn: random.Random) -> str:
     how = drawn.choice(["new", "removed", "other scorer", "stickiness"])
     applications = list(sources.applications)
     if how == "new":
-        applications.append(
-            (f"new-{len(world.history.lines)}-{len(applications)}", drawn.choice(sources.scorers))
-        )
+        applications.append((f"new-{drawn.randrange(10**6)}", drawn.choice(sources.scorers)))
     elif how == "removed" and len(applications) > 3:
         applications.pop(drawn.randrange(len(applications)))
     elif how == "other scorer":
         number = drawn.randrange(len(applications))
         applications[number] = (applications[number][0], drawn.choice(sources.scorers))
-    stickiness = drawn.choice([0, 5, 10, 20]) if how == "stickiness" else sources.stickiness
+    stickiness = drawn.choice([0, 10, 20]) if how == "stickiness" else sources.stickiness
     world.merge(replace(sources, applications=tuple(applications), stickiness=stickiness), how)
     return how

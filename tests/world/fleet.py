@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from gitops_dsf.diagnostics import Severity
 from gitops_dsf.pipeline import produce
 from gitops_dsf.reconciler import settings
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
@@ -98,7 +99,8 @@ def rendered(source: Sources) -> Rendered:
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="gitops-dsf-world-") as folder:
         root = fleets.write(Path(folder) / "fleet", _documents(source))
         result = produce(root)
-        assert result.tree is not None, result.diagnostics
+        errors = [each for each in result.diagnostics if each.severity is Severity.ERROR]
+        assert result.tree is not None, errors
         objects: dict[tuple[str, str, str], Object] = {}
         config = ""
         for path in result.tree.files:
