@@ -603,7 +603,8 @@ class Laws:
             self._unreachable.add(name)
         elif name in self._unreachable and name not in self._lost_since:
             self._unreachable.discard(name)
-            self._reached_at[name] = now
+            if change.after is not None:
+                self._reached_at[name] = now
         if change.before is not None and change.after is not None and writer.startswith(RECONCILER):
             self.checks["writers"] += 1
             was, is_now = (_without_ours(each) for each in (change.before, change.after))

@@ -55,6 +55,9 @@ def calm(world: "World") -> None:
     for name in first.clusters:
         if name not in world.agents:
             world.join(name)
+        elif ("managedclusters", "", name) not in world.hub.objects:
+            # A restored etcd does not know a cluster that joined later. It registers again.
+            world.registration.join(name)
     for name in first.scorers:
         world.laws.returned(name)
     applications = tuple(sources.applications)
