@@ -65,6 +65,8 @@ REASONS: Final = {
     "Unknown": ("ManagedClusterLeaseUpdateStopped", "Registration agent stopped updating its lease."),
 }
 SCHEDULER: Final = "ocm-placement"
+ETCD: Final = "etcd"
+"""Who writes when a backup is restored."""
 REGISTRATION: Final = "ocm-registration"
 KINDS: Final = {
     "managedclusters": "ManagedCluster",
@@ -437,6 +439,12 @@ class Registration:
         if plural == "managedclusters" and change.after is not None and name not in self._due:
             self._due.add(name)
             later(self._random.uniform(0.02, 0.3), self._taint, name)
+        if plural == "managedclusters" and change.after is not None and self._hub.writer == ETCD:
+            # What a restored state says of a cluster is corrected by its agent, or when its Lease expires.
+            if name not in self.lost:
+                later(self._random.uniform(5, 60), self._return, name)
+            else:
+                later(LEASE_SECONDS, self._expire, name, self._outages[name])
 
     def _taint(self, name: str) -> None:
         """The taint controller: taints follow the condition, after every change of the cluster."""
