@@ -148,6 +148,9 @@ class World:
 
     def _changed(self, change: Change) -> None:
         self.history.change(change, self.hub.writer)
+        if change.key[0] == "placements" and change.after is None and change.before is not None:
+            uid = change.before["metadata"]["uid"]
+            later(random.Random(f"{self.seed} {uid}").uniform(1, 10), self._collect_pages, uid)
         if change.key[0] == "managedclusteraddons" and not (change.before and change.after):
             later(15.0, self._deploy, change.key[1])
         if change.key == ("configmaps", fleet.HUB, "gitops-dsf-hub-scorer") and not (
@@ -179,6 +182,15 @@ class World:
         elif not wanted and not pod.stopped:
             pod.stop()
             self.delivery.volume(cluster).swap({})
+
+    def _collect_pages(self, uid: str) -> None:
+        """Kubernetes collects the decision of a Placement that is gone, also when there is a new one."""
+        for page in self.hub.of("placementdecisions"):
+            meta = page["metadata"]
+            if any(owner["uid"] == uid for owner in meta.get("ownerReferences") or []):
+                self.hub.erase(
+                    "kubernetes-gc", "placementdecisions", meta["name"], namespace=meta["namespace"]
+                )
 
     async def _schedule(self, _program: Program) -> None:
         if self._placements is not None:
