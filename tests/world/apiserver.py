@@ -190,6 +190,14 @@ class WorldApiServer(ApiServer):
             known = self._encoded[key] = item, msgspec.json.encode(item)
         return known[1]
 
+    def owned(self, plural: str, uid: str) -> list[Object]:
+        """The stored objects of a kind that have this owner."""
+        return [
+            item
+            for item in self.of(plural)
+            if any(owner["uid"] == uid for owner in item["metadata"].get("ownerReferences") or [])
+        ]
+
     def pages(self, placement: str, namespace: str) -> list[Object]:
         """The PlacementDecisions of a Placement, by name. The list is not to be changed."""
         if self._pages is None:

@@ -57,8 +57,6 @@ class Sync:
     def __init__(self, hub: WorldApiServer) -> None:
         self._hub = hub
         self._applied: Mapping[Key, Object] = {}
-        self.paused: set[Key] = set()
-        """Objects that somebody else keeps changing."""
 
     def apply(self, tree: Rendered) -> None:
         """In order of waves: Argo CD waits for nothing here, because these kinds have no health."""
@@ -142,16 +140,9 @@ class ApplicationSets:
                 self._enqueue(owner["name"])
 
     def _collect(self, gone: Object) -> None:
-        uid = gone["metadata"]["uid"]
-        for item in self._hub.of("applications", ARGOCD):
-            owners = item["metadata"].get("ownerReferences") or []
-            if any(owner["uid"] == uid for owner in owners):
-                later(
-                    self._random.uniform(1, 10),
-                    self._erase,
-                    item["metadata"]["name"],
-                    item["metadata"]["uid"],
-                )
+        for item in self._hub.owned("applications", gone["metadata"]["uid"]):
+            meta = item["metadata"]
+            later(self._random.uniform(1, 10), self._erase, meta["name"], meta["uid"])
 
     def _erase(self, name: str, uid: str) -> None:
         stored = self._hub.objects.get(("applications", ARGOCD, name))

@@ -525,7 +525,7 @@ def _replaced(world: "World", drawn: random.Random) -> str:
     world.hub.erase("people", plural, name, namespace=namespace)
     if plural in {"applicationsets", "placements"}:
         # Argo CD heals what is in git.
-        later(seconds, world.heal)
+        later(seconds, world.sync.heal)
         world.laws.pardon(
             "last-copy",
             "admission",

@@ -23,7 +23,7 @@ from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.reconciler.journal.branch import README
 from gitops_dsf.simulator import simulate_placement
 from tests.support.apiserver import Object
-from tests.world import argocd, fleet, ocm
+from tests.world import fleet, ocm
 from tests.world.apiserver import Change
 from tests.world.git import Push
 from tests.world.loop import world_loop
@@ -40,7 +40,6 @@ LEFT_SECONDS: Final = 900.0
 """Within this time OCM has left a lost cluster."""
 REMOVED_SECONDS: Final = 900.0
 """Within this time the scores of a removed scorer are gone, and stay away."""
-DEBOUNCE_SECONDS: Final = 5.0
 RECONCILER: Final = "reconciler-"
 REPORTED_SECONDS: Final = 120.0
 HELD_SECONDS: Final = 170.0
@@ -220,7 +219,7 @@ class Laws:
         now, after, before = world_loop().time(), change.after, change.before
         if after is not None:
             uid = after["metadata"]["uid"]
-            if _is_good(after):
+            if is_good(after):
                 self._good_until[uid] = float("inf")
             elif self._good_until.get(uid) == float("inf"):
                 self._good_until[uid] = now
@@ -244,9 +243,8 @@ class Laws:
         owner = owners[0]["uid"] if owners else ""
         others = [
             each
-            for each in hub.of("applications", fleet.ARGOCD)
-            if any(one["uid"] == owner for one in each["metadata"].get("ownerReferences") or [])
-            and each["metadata"]["uid"] != copy["metadata"]["uid"]
+            for each in hub.owned("applications", owner)
+            if each["metadata"]["uid"] != copy["metadata"]["uid"]
             and "deletionTimestamp" not in each["metadata"]
         ]
         reached = self._reached_at.get(cluster)
@@ -262,7 +260,7 @@ class Laws:
         if not sets:
             self._break("only-copies", f"{writer} deleted {name}, whose ApplicationSet is gone")
             return
-        placement = _placement_of(sets[0])
+        placement = placement_of(sets[0])
         decisions = list(self._recent(placement))
         self.checks["only-copies"] += 1
         if decisions and all(cluster in decided for _, decided in decisions):
@@ -392,16 +390,15 @@ class Laws:
     def _sets_of(self, move: Move) -> list[Object]:
         name = move.placement.partition("/")[2]
         sets = self._world.hub.of("applicationsets", fleet.ARGOCD)
-        return [each for each in sets if _placement_of(each) == name]
+        return [each for each in sets if placement_of(each) == name]
 
     def _copies_of(self, move: Move) -> frozenset[str]:
         """The UIDs of the copies on the cluster that it leaves."""
-        owners = {each["metadata"]["uid"] for each in self._sets_of(move)}
         return frozenset(
-            each["metadata"]["uid"]
-            for each in self._world.hub.of("applications", fleet.ARGOCD)
-            if each["spec"]["destination"]["name"] == move.source
-            and owners & {one["uid"] for one in each["metadata"].get("ownerReferences") or []}
+            copy["metadata"]["uid"]
+            for owner in self._sets_of(move)
+            for copy in self._world.hub.owned("applications", owner["metadata"]["uid"])
+            if copy["spec"]["destination"]["name"] == move.source
         )
 
     def _check_ended(self, key: tuple[str, str, float], move: Move) -> None:
@@ -508,7 +505,7 @@ class Laws:
         if not writer.startswith(RECONCILER):
             return
         cluster = change.key[1]
-        now, before = _items(change.after), _items(change.before)
+        now, before = items_of(change.after), items_of(change.before)
         stored = self.stored()
         under_way = {(each.placement, each.target) for each in stored.ledger.moves if each.under_way}
         pushed = {each.placement for each in stored.ledger.moves if each.under_way and each.source == cluster}
@@ -519,7 +516,7 @@ class Laws:
                 drawn = {
                     item["metadata"]["namespace"]
                     for item in self._world.hub.of("addonplacementscores")
-                    if item["metadata"]["name"] == MOVES_SCORE and _items(item).get(key, 0) > 0
+                    if item["metadata"]["name"] == MOVES_SCORE and items_of(item).get(key, 0) > 0
                 }
                 targets = {
                     each.target for each in stored.ledger.moves if each.placement == key and each.under_way
@@ -672,7 +669,8 @@ def _notes(item: Object) -> set[str]:
     return {key for key in keys if key.startswith("people.example.com/")}
 
 
-def _is_good(item: Object) -> bool:
+def is_good(item: Object) -> bool:
+    """Whether an Application is Healthy and Synced, and stays."""
     status = item.get("status") or {}
     return bool(
         (status.get("health") or {}).get("status") == "Healthy"
@@ -681,7 +679,8 @@ def _is_good(item: Object) -> bool:
     )
 
 
-def _placement_of(item: Object) -> str:
+def placement_of(item: Object) -> str:
+    """The Placement that an ApplicationSet follows."""
     generator = item["spec"]["generators"][0]["clusterDecisionResource"]
     return str(generator["labelSelector"]["matchLabels"][PLACEMENT_LABEL])
 
@@ -697,7 +696,8 @@ def _is_paced(item: Any) -> bool:
     return MOVES_SCORE in msgspec.json.encode(item.spec).decode()
 
 
-def _items(item: Object | None) -> dict[str, int]:
+def items_of(item: Object | None) -> dict[str, int]:
+    """The items of an AddOnPlacementScore."""
     return {each["name"]: each["value"] for each in ((item or {}).get("status") or {}).get("scores") or []}
 
 
@@ -705,6 +705,3 @@ def _without_ours(item: Object) -> Any:
     """What others write of a cluster."""
     taints = [each for each in item["spec"].get("taints") or [] if each["key"] != MAINTENANCE_TAINT]
     return {**item["spec"], "taints": taints}, item["metadata"].get("labels"), item.get("status")
-
-
-__all__ = ["SENTENCES", "Broken", "Laws", "argocd"]

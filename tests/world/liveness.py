@@ -16,7 +16,7 @@ from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.simulator import simulate_placement
 from tests.world import fleet, ocm
-from tests.world.laws import _is_good, _items, _placement_of
+from tests.world.laws import is_good, items_of, placement_of
 from tests.world.loop import world_loop
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def unsettled(world: "World") -> Iterator[str]:
         yield f"a move waits: {waiting}"
     for item in hub.of("addonplacementscores"):
         meta = item["metadata"]
-        if meta["name"] == MOVES_SCORE and any(value < 0 for value in _items(item).values()):
-            yield f"items are left on {meta['namespace']}: {_items(item)}"
+        if meta["name"] == MOVES_SCORE and any(value < 0 for value in items_of(item).values()):
+            yield f"items are left on {meta['namespace']}: {items_of(item)}"
     for item in hub.of("managedclusters"):
         for taint in item["spec"].get("taints") or []:
             if taint["key"] in {MAINTENANCE_TAINT, ocm.UNREACHABLE["key"]}:
@@ -114,7 +114,7 @@ def _branches(world: "World") -> Iterator[str]:
         tables = dict(snapshotfile.read(text, place=place).tables(None, place=place)) if text else {}
         table = tables.get(scorer, {})
         for cluster in world.sources.clusters:
-            published = _items(world.hub.objects.get(("addonplacementscores", cluster, scorer)))
+            published = items_of(world.hub.objects.get(("addonplacementscores", cluster, scorer)))
             entry = None if isinstance(table, int) else table.get(cluster)
             if entry is None or entry.values != published:
                 yield f"the state branch has another {scorer} of {cluster} than {published}"
@@ -135,20 +135,13 @@ def _places(world: "World") -> Iterator[str]:
         if set(verdict.chosen) != there or not verdict.chosen:
             yield f"{key[1]} is decided for {sorted(there)}, OCM would say {sorted(verdict.chosen)}"
     for item in hub.of("applicationsets", fleet.ARGOCD):
-        wanted = decided.get(_placement_of(item), set())
-        copies = [
-            each
-            for each in hub.of("applications", fleet.ARGOCD)
-            if any(
-                owner["uid"] == item["metadata"]["uid"]
-                for owner in each["metadata"].get("ownerReferences") or []
-            )
-        ]
+        wanted = decided.get(placement_of(item), set())
+        copies = hub.owned("applications", item["metadata"]["uid"])
         placed = {each["spec"]["destination"]["name"] for each in copies}
         if placed != wanted:
             yield f"{item['metadata']['name']} has copies on {sorted(placed)}, decided: {sorted(wanted)}"
         for each in copies:
-            if not _is_good(each):
+            if not is_good(each):
                 yield f"{each['metadata']['name']} is not healthy: {each.get('status')}"
 
 
@@ -157,7 +150,7 @@ def _scores(world: "World") -> Iterator[str]:
     for cluster in world.sources.clusters:
         for scorer in world.sources.scorers:
             item = world.hub.objects.get(("addonplacementscores", cluster, scorer))
-            found = _items(item).get(scorer)
+            found = items_of(item).get(scorer)
             truth = world.truth.value(cluster, scorer)
             if found is None or item is None or truth is None:
                 yield f"{scorer} of {cluster} is missing"

@@ -102,8 +102,6 @@ class WorldLoop(asyncio.SelectorEventLoop):
         self._timers: list[tuple[float, int, Call]] = []
         self._due: deque[Call] = deque()
         self._steps = 0
-        self.before_jump: Callable[[], None] = lambda: None
-        """Called each time when everything that is due has run, before time goes on."""
         super().__init__()
         self.set_task_factory(self._task)
 
@@ -198,7 +196,6 @@ class WorldLoop(asyncio.SelectorEventLoop):
         """Runs what is ready, or goes on to the next timer."""
         due, timers = self._due, self._timers
         if not due and not self._stopping:  # type: ignore[attr-defined]
-            self.before_jump()
             while timers and timers[0][2].is_cancelled:
                 heapq.heappop(timers)
             if not due:

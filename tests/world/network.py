@@ -95,7 +95,6 @@ class Network:
         self.trouble: Callable[[Program, Seen, str], Trouble] = lambda _program, _seen, _host: NONE
         self.unreachable: Callable[[Program, str], bool] = lambda _program, _host: False
         """Whether this program has no way to this host now."""
-        self.requests = 0
         self.requester: Program | None = None
         """Whose request a server answers now."""
         self.sent: float | None = None
@@ -118,7 +117,6 @@ class Network:
         """Sends a request, and returns when its answer begins. Raises the errors of httpx."""
         program = PROGRAM.get()
         assert program is not None, f"nobody's request: {seen.method} {seen.target}"
-        self.requests += 1
         if host not in self.hosts or self.unreachable(program, host):
             await asyncio.sleep(self.delay(program))
             raise httpx.ConnectError("All connection attempts failed")
@@ -132,7 +130,6 @@ class Network:
 
     async def exchange(self, program: Program, seen: Seen, *, host: str, read: float | None) -> "Arrived":
         """Sends at once what another process sends for a program. Raises the errors of httpx."""
-        self.requests += 1
         if self.unreachable(program, host):
             raise httpx.ConnectError("All connection attempts failed")
         self.count(program, seen, host)

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from tests.world import faults, fleet, liveness, loop
 from tests.world.faults import Fault
-from tests.world.laws import Broken
 from tests.world.world import Size, World, first_sources, folder, prepare, quieten
 
 BEGIN_SECONDS: Final = 1200.0
@@ -205,6 +204,3 @@ def told(result: Result) -> Iterable[str]:
     yield from result.lines[-SHOWN:]
     yield result.what
     yield f"again: {result.order.command}"
-
-
-__all__ = ["Broken", "Order", "Result", "planned", "run", "run_apart", "smaller", "told"]

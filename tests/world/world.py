@@ -25,7 +25,7 @@ from tests.support.agent.http import Seen
 from tests.support.apiserver import Key, Target
 from tests.world import fleet, git, network
 from tests.world.apiserver import Change, WorldApiServer
-from tests.world.argocd import Applications, ApplicationSets, Sync
+from tests.world.argocd import COLLECTOR, Applications, ApplicationSets, Sync
 from tests.world.faults import Fault, Storm
 from tests.world.fleet import Sources
 from tests.world.history import History
@@ -185,12 +185,9 @@ class World:
 
     def _collect_pages(self, uid: str) -> None:
         """Kubernetes collects the decision of a Placement that is gone, also when there is a new one."""
-        for page in self.hub.of("placementdecisions"):
+        for page in self.hub.owned("placementdecisions", uid):
             meta = page["metadata"]
-            if any(owner["uid"] == uid for owner in meta.get("ownerReferences") or []):
-                self.hub.erase(
-                    "kubernetes-gc", "placementdecisions", meta["name"], namespace=meta["namespace"]
-                )
+            self.hub.erase(COLLECTOR, "placementdecisions", meta["name"], namespace=meta["namespace"])
 
     async def _schedule(self, _program: Program) -> None:
         if self._placements is not None:
@@ -341,9 +338,6 @@ class World:
         """The process goes on, if it is still the same."""
         if pod.program is frozen:
             pod.thaw()
-
-    def heal(self) -> None:
-        self.sync.heal()
 
     def repair_ledger(self) -> None:
         """Somebody does what the log says: deletes the ConfigMap that cannot be read."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.journal.record import Read, read
+from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
@@ -23,6 +25,14 @@ from tests.support.virtual_time import wall
 BRANCH = "gitops-dsf-journal"
 INTERVAL = 300.0
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
+DRAIN = Move(
+    placement="argocd/guestbook",
+    source="cluster1",
+    target="cluster2",
+    since=1_800_000_000,
+    cause=MoveCause("Drain", "cluster1 (patch)"),
+)
+"""The application leaves cluster1, which is drained."""
 
 
 @dataclass(kw_only=True)

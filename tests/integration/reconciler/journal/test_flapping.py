@@ -4,9 +4,8 @@ says.
 
 import asyncio
 
-from gitops_dsf.hub.causes import MoveCause
-from gitops_dsf.pacing.ledger import Ledger, Move
-from tests.integration.reconciler.journal.journalhub import JournalHub, Leader
+from gitops_dsf.pacing.ledger import Ledger
+from tests.integration.reconciler.journal.journalhub import DRAIN, JournalHub, Leader
 from tests.integration.reconciler.replica import put
 from tests.support import hubobjects
 
@@ -66,16 +65,9 @@ async def is_lost_and_returns(scene: JournalHub, replica: Leader, cluster: str, 
 
 async def test_a_drain_and_a_lost_cluster_blame_no_scorer(scene: JournalHub) -> None:
     """cluster1 is drained and chosen again, and is lost and chosen again, within an hour."""
-    drain = Move(
-        placement="argocd/guestbook",
-        source="cluster1",
-        target="cluster2",
-        since=1_800_000_000,
-        cause=MoveCause("Drain", "cluster1 (patch)"),
-    )
     async with scene.replica() as replica:
         await replica.pushed(1)
-        replica.shared.ledger = Ledger((drain,))
+        replica.shared.ledger = Ledger((DRAIN,))
         await replica.moves("cluster2", cluster1=78)
         replica.shared.ledger = Ledger()
         await asyncio.sleep(300)

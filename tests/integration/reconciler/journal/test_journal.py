@@ -15,7 +15,7 @@ from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import git
-from tests.integration.reconciler.journal.journalhub import AUTHOR, BRANCH, INTERVAL, JournalHub
+from tests.integration.reconciler.journal.journalhub import AUTHOR, BRANCH, DRAIN, INTERVAL, JournalHub
 from tests.integration.reconciler.replica import put
 from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim
@@ -110,16 +110,9 @@ async def test_records_of_a_paced_placement_speak_of_the_scores_that_people_wrot
     put(scene.hub, hubobjects.paced(hubobjects.placement("guestbook", "cpu"), weight=5, steady=1))
     put(scene.hub, hubobjects.moves_score("cluster1", guestbook=-100))
     put(scene.hub, hubobjects.moves_score("cluster2", guestbook=50))
-    drain = Move(
-        placement="argocd/guestbook",
-        source="cluster1",
-        target="cluster2",
-        since=1_800_000_000,
-        cause=MoveCause("Drain", "cluster1 (patch)"),
-    )
     async with scene.replica() as replica:
         await replica.pushed(1)
-        replica.shared.ledger = Ledger((drain,))
+        replica.shared.ledger = Ledger((DRAIN,))
         await replica.moves("cluster2")
         await replica.pushed(2)
     move = scene.branch().records[1]
